@@ -9,15 +9,14 @@
 #include "trace/live.h"
 
 /*
- * The checksum of a live chunk's head: of all that stays as it is. chunk: its first 96 bytes, with
- * everything but the checksum set.
+ * The checksum of a live chunk's head: of all that stays as it is. head: the chunk's header, 64
+ * bytes. live: the struct live_chunk behind it.
  */
-static inline uint64_t live_place_checksum(const void *chunk)
+static inline uint64_t live_place_checksum(const void *head, const void *live)
 {
 	const size_t covered = LIVE_PLACE_OFFSET + offsetof(struct live_place, checksum);
 
-	return trace_checksum(chunk, covered, (const uint8_t *)chunk + LIVE_CHUNK_OFFSET,
-			      sizeof(struct live_chunk));
+	return trace_checksum(head, covered, live, sizeof(struct live_chunk));
 }
 
 #endif

@@ -2,11 +2,14 @@
 
 #include "agent/arch/syscall.h"
 #include "agent/ground/lock.h"
+#include "agent/ground/libc.h"
 #include "agent/ground/signal_bracket.h"
+#include "agent/ground/state.h"
 #include "agent/record/file.h"
 #include "agent/record/recording.h"
 #include "base/bytes.h"
 #include "base/compiler.h"
+#include "trace/live_place.h"
 
 #define CHUNKS_MAX   8192
 #define CHUNK_LEAVES 500 /* so many fit into the header's list */
@@ -27,12 +30,23 @@ static struct {
 	uint64_t used;
 } leaves; // the chunk that the next leaf comes from
 
-static void publish_chunk(struct trace_chunk *chunk, size_t size)
+/* The rest of the chunk is set. offset: of the chunk in the file. */
+static void publish_chunk(struct trace_chunk *chunk, size_t size, uint64_t offset)
 {
+	struct live_place *place = (void *)((char *)chunk + LIVE_PLACE_OFFSET);
+
 	chunk->kind = TRACE_CHUNK_LIVE;
 	chunk->size = (uint32_t)size;
 	chunk->stream = TRACE_NO_STREAM;
 	chunk->flags = TRACE_CHUNK_SLOT;
+	place->offset = offset;
+	place->address = (uintptr_t)chunk;
+	memcpy(place->id, process_id, sizeof(place->id));
+	// The checksum covers the magic number, which is stored last.
+	struct trace_chunk head = *chunk;
+
+	head.magic = TRACE_CHUNK_MAGIC;
+	place->checksum = live_place_checksum(&head, (char *)chunk + LIVE_CHUNK_OFFSET);
 	__atomic_store_n(&chunk->magic, TRACE_CHUNK_MAGIC, __ATOMIC_RELEASE);
 }
 
@@ -53,10 +67,11 @@ static struct live_chunk *make_chunk(enum live_part part, uint32_t entry_size, u
 	size_t size = LIVE_ARRAY_OFFSET + bytes_round_up(entry_size * count, TRACE_PAGE);
 	struct trace_chunk *chunk;
 	struct live_chunk *live;
+	uint64_t offset;
 
 	if (chunk_count == CHUNKS_MAX)
 		return NULL;
-	chunk = file_map_sparse(&recording->file, size);
+	chunk = file_map_sparse(&recording->file, size, &offset);
 	if (!chunk) {
 		refusals = PAUSE;
 		return NULL;
@@ -68,7 +83,7 @@ static struct live_chunk *make_chunk(enum live_part part, uint32_t entry_size, u
 	live->entry_size = entry_size;
 	live->first = first;
 	live->count = count;
-	publish_chunk(chunk, size);
+	publish_chunk(chunk, size, offset);
 	__atomic_store_n(&chunk_count, chunk_count + 1, __ATOMIC_RELEASE);
 	return live;
 }

@@ -391,19 +391,18 @@ static int extend(const struct file *file, uint64_t offset, size_t size)
 	return sys_fallocate(file->fd, offset + size - TRACE_PAGE, TRACE_PAGE);
 }
 
-void *file_map_sparse(struct file *file, size_t size)
+void *file_map_sparse(struct file *file, size_t size, uint64_t *offset)
 {
 	char *window = __atomic_load_n(&file->window, __ATOMIC_ACQUIRE);
-	uint64_t offset;
 	void *memory;
 
-	if (!reserve(file, size, &offset))
+	if (!reserve(file, size, offset))
 		return NULL;
 	if (window)
-		return in_window(file, window, offset, size);
-	memory = file_keep_descriptor(file) ? map_shared(file, offset, size) : NULL;
+		return in_window(file, window, *offset, size);
+	memory = file_keep_descriptor(file) ? map_shared(file, *offset, size) : NULL;
 	// Last: where there is no address space the file does not grow.
-	if (memory && extend(file, offset, size)) {
+	if (memory && extend(file, *offset, size)) {
 		sys_munmap(memory, size);
 		memory = NULL;
 	}

@@ -77,7 +77,7 @@ void *file_map_slot(struct file *file, size_t size, uint64_t *offset, enum file_
  * The same for a file in memory. Its pages are allocated when they are touched. A forked child
  * keeps the mapping. NULL: it could not be mapped.
  */
-void *file_map_sparse(struct file *file, size_t size);
+void *file_map_sparse(struct file *file, size_t size, uint64_t *offset);
 
 /*
  * Appends a sealed chunk: its header (64 bytes) and the rest. size is that of both together, a

@@ -11,10 +11,12 @@
 #include "agent/record/process_stop.h"
 #include "agent/record/recording.h"
 #include "base/bytes.h"
+#include "base/varint.h"
 #include "trace/checksum.h"
 #include "trace/format.h"
 
 #define CHUNK_OVERHEAD (sizeof(struct trace_chunk) + TRACE_TRAILER_SIZE)
+#define PLACE_MAX      (2 + 2 * VARINT_MAX + TRACE_PLACE_ID) /* put_place() */
 
 static bool slots_private(void)
 {
@@ -34,6 +36,27 @@ static uint32_t sequence_of(uint64_t commit)
 static void set_commit(struct trace_chunk *chunk, uint32_t sequence, uint32_t size)
 {
 	__atomic_store_n(&chunk->commit, trace_commit_word(sequence, size), __ATOMIC_RELEASE);
+}
+
+/* Whether it is a live table: then all of it stays mapped, so that a core dump has all of it. */
+static bool stays_mapped(void)
+{
+	return recording->file.in_memory;
+}
+
+/* The first record of a live table's chunk says where the chunk is (section 10.2). */
+static void put_place(struct thread *thread)
+{
+	uint8_t fields[PLACE_MAX], *end = fields, *p = thread->cursor;
+
+	end = varint_put(end, thread->slot_offset);
+	end = varint_put(end, (uintptr_t)thread->chunk);
+	memcpy(end, process_id, TRACE_PLACE_ID);
+	end += TRACE_PLACE_ID;
+	*p++ = TRACE_RECORD_PLACE;
+	p = varint_put(p, (uint64_t)(end - fields));
+	memcpy(p, fields, (size_t)(end - fields));
+	thread_commit(thread, p + (end - fields));
 }
 
 /*
@@ -65,6 +88,8 @@ static void open_chunk(struct thread *thread)
 	thread->resync = 0;
 	thread->cursor = (uint8_t *)(chunk + 1);
 	thread->limit = (uint8_t *)chunk + thread->slot_size - TRACE_TRAILER_SIZE;
+	if (stays_mapped())
+		put_place(thread);
 }
 
 static bool stop(struct thread *thread, enum file_result result)
@@ -170,7 +195,7 @@ static void seal_in_place(struct thread *thread)
 	bytes_put_u64(rest + rest_size, trace_checksum(&head, sizeof(head), rest, rest_size));
 	__atomic_store_n(&chunk->flags, TRACE_CHUNK_SEALED, __ATOMIC_RELEASE);
 	// In a seccomp window the slot is part of a larger mapping, and stays mapped.
-	if (!process_system_calls_forbidden())
+	if (!process_system_calls_forbidden() && !stays_mapped())
 		sys_munmap(chunk, thread->slot_size);
 	thread->chunk = NULL;
 }
@@ -193,13 +218,14 @@ bool slot_roll(struct thread *thread, size_t need)
 	if (process_state() != PROCESS_RECORDING || thread->forked)
 		return stop(thread, FILE_OK);
 	log_slot(thread, SETTING_LOG_TRACE, "has filled a slot");
-	if (thread->slot_size >= SLOT_FULL_SIZE && thread->slot_size - CHUNK_OVERHEAD >= need) {
+	if (thread->slot_size >= SLOT_FULL_SIZE && thread->slot_size - CHUNK_OVERHEAD >= need &&
+	    !stays_mapped()) {
 		result = append_copy(thread->chunk, thread->slot_size);
 		if (result != FILE_OK)
 			return stop(thread, result);
 		thread->sequence++;
 	} else {
-		uint32_t size = grown_size(thread, need);
+		uint32_t size = grown_size(thread, need + PLACE_MAX);
 
 		if (slots_private()) {
 			result = append_copy(thread->chunk, thread->slot_size);
@@ -240,7 +266,7 @@ static void lose_private(enum file_result result)
 static void give_back_mapping(struct trace_chunk *chunk, uint32_t size)
 {
 	// A private slot stays: its memory is not given back.
-	if (!slots_private() && !process_system_calls_forbidden())
+	if (!slots_private() && !process_system_calls_forbidden() && !stays_mapped())
 		sys_munmap(chunk, size);
 }
 

@@ -10,6 +10,9 @@
  * one is four times as large, up to 64 KiB. A full slot of 64 KiB is copied to the end of the file
  * instead, and used again. Larger ones serve records that need them (deep stacks).
  *
+ * The slots of a live table (MODE=live) are never copied, and never unmapped: a core dump of the
+ * process must have all of its frames and modules.
+ *
  * When its thread has ended, a slot is at rest. The thread that gets the struct of the ended one
  * (thread_ended.h) goes on in the same slot and stream. So a thread that records little costs the
  * file the bytes of its records, not a chunk.

@@ -39,6 +39,19 @@ struct byte_source byte_source_memory(const char *name, const void *data, size_t
 		.name = name, .data = data ? data : (const void *)"", .size = size, .fd = -1};
 }
 
+struct byte_source byte_source_pieces(const char *name, const struct byte_piece *pieces,
+				      size_t count, uint64_t size)
+{
+	return (struct byte_source){
+		.name = name, .pieces = pieces, .piece_count = count, .size = size, .fd = -1};
+}
+
+/* Whether its bytes are not those of one file. */
+static bool has_no_file(const struct byte_source *source)
+{
+	return source->data || source->fd < 0;
+}
+
 void byte_source_close(struct byte_source *source)
 {
 	if (source->fd >= 0)
@@ -50,7 +63,7 @@ struct err *byte_source_size(const struct byte_source *source, uint64_t *ret)
 {
 	struct stat status;
 
-	if (source->data) {
+	if (has_no_file(source)) {
 		*ret = source->size;
 		return NULL;
 	}
@@ -64,16 +77,27 @@ uint64_t byte_source_modified(const struct byte_source *source)
 {
 	struct stat status;
 
-	if (source->data || fstat(source->fd, &status) < 0)
+	if (has_no_file(source) || fstat(source->fd, &status) < 0)
 		return 0;
 	return (uint64_t)status.st_mtim.tv_sec * 1000000000 + (uint64_t)status.st_mtim.tv_nsec;
+}
+
+static uint64_t sum_of_pieces(const struct byte_source *source)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < source->piece_count; i++)
+		sum += source->pieces[i].size;
+	return sum;
 }
 
 uint64_t byte_source_taken(const struct byte_source *source)
 {
 	struct stat status;
 
-	if (source->data || fstat(source->fd, &status) < 0)
+	if (source->pieces)
+		return sum_of_pieces(source);
+	if (has_no_file(source) || fstat(source->fd, &status) < 0)
 		return source->size;
 	return (uint64_t)status.st_blocks * 512; // st_blocks always counts 512 bytes
 }
@@ -89,28 +113,81 @@ static size_t read_memory(const struct byte_source *source, uint64_t offset, voi
 	return size;
 }
 
-struct err *byte_source_read(const struct byte_source *source, uint64_t offset, void *buffer,
-			     size_t size, size_t *ret)
+static struct err *read_file(const char *name, int fd, uint64_t offset, void *buffer, size_t size,
+			     size_t *ret)
 {
 	size_t done = 0;
 
-	if (source->data) {
-		*ret = read_memory(source, offset, buffer, size);
-		return NULL;
-	}
 	while (done < size) {
-		ssize_t got = pread(source->fd, (char *)buffer + done, size - done,
-				    (off_t)(offset + done));
+		ssize_t got = pread(fd, (char *)buffer + done, size - done, (off_t)(offset + done));
 
 		if (got < 0 && errno == EINTR)
 			continue;
 		if (got < 0)
-			return err_create_errno(errno, "%s: cannot read at offset %" PRIu64,
-						source->name, offset + done);
+			return err_create_errno(errno, "%s: cannot read at offset %" PRIu64, name,
+						offset + done);
 		if (!got)
 			break;
 		done += (size_t)got;
 	}
 	*ret = done;
 	return NULL;
+}
+
+/* Index of the first piece that ends behind offset. */
+static size_t find_piece(const struct byte_source *source, uint64_t offset)
+{
+	size_t low = 0, high = source->piece_count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		const struct byte_piece *piece = &source->pieces[middle];
+
+		if (piece->at + piece->size <= offset)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+static struct err *read_pieces(const struct byte_source *source, uint64_t offset, uint8_t *buffer,
+			       size_t size, size_t *ret)
+{
+	uint64_t end;
+	struct err *err = NULL;
+
+	*ret = 0;
+	if (offset >= source->size)
+		return NULL;
+	if (size > source->size - offset)
+		size = (size_t)(source->size - offset);
+	end = offset + size;
+	memset(buffer, 0, size);
+	for (size_t i = find_piece(source, offset); !err && i < source->piece_count; i++) {
+		const struct byte_piece *piece = &source->pieces[i];
+		uint64_t from = piece->at > offset ? piece->at : offset;
+		uint64_t to = piece->at + piece->size < end ? piece->at + piece->size : end;
+		size_t got;
+
+		if (from >= to)
+			break;
+		err = read_file(source->name, piece->fd, piece->from + (from - piece->at),
+				buffer + (from - offset), (size_t)(to - from), &got);
+	}
+	if (!err)
+		*ret = size;
+	return err;
+}
+
+struct err *byte_source_read(const struct byte_source *source, uint64_t offset, void *buffer,
+			     size_t size, size_t *ret)
+{
+	if (source->data) {
+		*ret = read_memory(source, offset, buffer, size);
+		return NULL;
+	}
+	if (source->fd < 0)
+		return read_pieces(source, offset, buffer, size, ret);
+	return read_file(source->name, source->fd, offset, buffer, size, ret);
 }

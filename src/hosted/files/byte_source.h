@@ -1,7 +1,7 @@
 /*
- * Bytes that can be read at any position: a file, or memory. A file is read by pread() and never
- * mapped: another process may truncate it at any moment, and touching a mapping behind the end of
- * its file kills. A file may also grow, so byte_source_size() asks each time.
+ * Bytes that can be read at any position: a file, memory, or pieces of files. A file is read by
+ * pread() and never mapped: another process may truncate it at any moment, and touching a mapping
+ * behind the end of its file kills. A file may also grow, so byte_source_size() asks each time.
  */
 #ifndef MALLOW_HOSTED_FILES_BYTE_SOURCE_H
 #define MALLOW_HOSTED_FILES_BYTE_SOURCE_H
@@ -11,11 +11,20 @@
 
 #include "hosted/err.h"
 
+/* size bytes of a file, which stand at `at` in the source. */
+struct byte_piece {
+	uint64_t at, size;
+	uint64_t from; /* in the file */
+	int fd;        /* borrowed */
+};
+
 struct byte_source {
 	const char *name;    /* for messages, borrowed */
-	const uint8_t *data; /* NULL: a file */
+	const uint8_t *data; /* NULL: a file, or pieces */
 	uint64_t size;
 	int fd;
+	const struct byte_piece *pieces; /* NULL: none */
+	size_t piece_count;
 };
 
 /* Opens a regular file; anything else is an error. name is borrowed. */
@@ -23,6 +32,12 @@ struct err *byte_source_open(const char *name, struct byte_source *ret);
 /* The same for a descriptor, which the source closes, and which is closed also if this fails. */
 struct err *byte_source_take(const char *name, int fd, struct byte_source *ret);
 struct byte_source byte_source_memory(const char *name, const void *data, size_t size);
+/*
+ * Bytes that lie in pieces, perhaps of several files. pieces: by `at`, without overlap; borrowed.
+ * What lies in no piece, or behind the end of its file, is zero. size: of the whole.
+ */
+struct byte_source byte_source_pieces(const char *name, const struct byte_piece *pieces,
+				      size_t count, uint64_t size);
 void byte_source_close(struct byte_source *source);
 
 /* The present size in bytes. */
