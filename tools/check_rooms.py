@@ -28,11 +28,12 @@ ROOMS = {
     "hosted/files": "base hosted",
     "symbols": "base hosted",
     "write": "base hosted trace",
-    "analysis": "base hosted hosted/files trace symbols",
+    "coredump": "base hosted hosted/files trace",
+    "analysis": "base hosted hosted/files trace symbols coredump",
     "finish": "base hosted hosted/files trace symbols analysis write",
     "report": "base hosted hosted/files trace symbols analysis",
     "server": "base hosted hosted/files trace symbols analysis report",
-    "cli": "base hosted hosted/files trace settings symbols analysis finish report server",
+    "cli": "base hosted hosted/files trace settings symbols coredump analysis finish report server",
     "agent/unwind": "base cfi",
 }
 # The agent's, from the ground up: each may use those before it.

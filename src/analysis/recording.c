@@ -50,18 +50,32 @@ void recording_note_end(struct recording *recording)
 	recording->facts.alive = recording->facts.writing = false;
 }
 
-/* moment: as in recording_open_moment(); 0: none. */
-static struct err *open_source(const struct byte_source *source, unsigned int needs,
-			       uint64_t moment, recording_progress *progress, void *argument,
-			       struct recording **ret)
+/* How a recording is to be read. */
+struct opening {
+	unsigned int needs;
+	uint64_t moment; /* as in recording_open_moment(); 0: none */
+	recording_progress *progress;
+	void *argument;
+};
+
+/* core: where the source comes from; NULL: from a recording. */
+static struct err *open_source(const struct byte_source *source, const struct opening *opening,
+			       const struct coredump_facts *core, struct recording **ret)
 {
 	cleanup(recording_close_at) struct recording *recording = calloc(1, sizeof(*recording));
 	struct err *err;
 
 	if (!recording)
 		return err_no_memory();
-	recording->live_line.moment = moment;
-	err = load_recording(recording, source, needs, progress, argument);
+	if (core) {
+		recording->facts.core = (const void *)arena_copy(&recording->arena, core,
+								 sizeof(*core));
+		if (!recording->facts.core)
+			return err_no_memory();
+	}
+	recording->live_line.moment = opening->moment;
+	err = load_recording(recording, source, opening->needs, opening->progress,
+			     opening->argument);
 	if (err)
 		return err;
 	*ret = steal(&recording);
@@ -72,11 +86,33 @@ struct err *recording_open_source(const struct byte_source *source, unsigned int
 				  recording_progress *progress, void *argument,
 				  struct recording **ret)
 {
-	return open_source(source, needs, 0, progress, argument, ret);
+	const struct opening opening = {needs, 0, progress, argument};
+
+	return open_source(source, &opening, NULL, ret);
 }
 
-static struct err *open_path(const char *path, unsigned int needs, uint64_t moment,
-			     recording_progress *progress, void *argument, struct recording **ret)
+CLEANUP_DEFINE(struct coredump *, coredump_close);
+
+static struct err *open_path(const char *path, const struct opening *opening,
+			     struct recording **ret);
+
+/* Opens the table in a core dump, or the recording that its process was writing. */
+static struct err *open_core(const char *path, int fd, const struct opening *opening,
+			     struct recording **ret)
+{
+	cleanup(coredump_close_at) struct coredump *coredump = NULL;
+	auto_free char *recording = NULL;
+	struct err *err = coredump_open(path, fd, &coredump, &recording);
+
+	if (err)
+		return err;
+	if (recording)
+		return open_path(recording, opening, ret);
+	return open_source(coredump_table(coredump), opening, coredump_facts(coredump), ret);
+}
+
+static struct err *open_path(const char *path, const struct opening *opening,
+			     struct recording **ret)
 {
 	cleanup(byte_source_close) struct byte_source source = {.fd = -1};
 	struct err *err;
@@ -84,41 +120,49 @@ static struct err *open_path(const char *path, unsigned int needs, uint64_t mome
 	err = byte_source_open(path, &source);
 	if (err)
 		return err;
-	return open_source(&source, needs, moment, progress, argument, ret);
+	if (coredump_is(source.fd))
+		return open_core(path, source.fd, opening, ret);
+	return open_source(&source, opening, NULL, ret);
 }
 
 struct err *recording_open(const char *path, unsigned int needs, recording_progress *progress,
 			   void *argument, struct recording **ret)
 {
-	return open_path(path, needs, 0, progress, argument, ret);
+	const struct opening opening = {needs, 0, progress, argument};
+
+	return open_path(path, &opening, ret);
 }
 
 struct err *recording_open_descriptor(const char *name, int fd, unsigned int needs,
 				      struct recording **ret)
 {
 	cleanup(byte_source_close) struct byte_source source = {.fd = -1};
+	const struct opening opening = {.needs = needs};
 	int copy = fcntl(fd, F_DUPFD_CLOEXEC, 0);
 	struct err *err;
 
 	if (copy < 0)
 		return err_create_errno(errno, "%s: descriptor %d", name, fd);
 	err = byte_source_take(name, copy, &source);
-	return err ? err : open_source(&source, needs, 0, NULL, NULL, ret);
+	return err ? err : open_source(&source, &opening, NULL, ret);
 }
 
 struct err *recording_open_moment(const char *path, uint64_t operations,
 				  recording_progress *progress, void *argument,
 				  struct recording **ret)
 {
-	return open_path(path, RECORDING_FROM_EVENTS, operations, progress, argument, ret);
+	const struct opening opening = {RECORDING_FROM_EVENTS, operations, progress, argument};
+
+	return open_path(path, &opening, ret);
 }
 
 struct err *recording_open_memory(const char *name, const void *data, size_t size,
 				  unsigned int needs, struct recording **ret)
 {
+	const struct opening opening = {.needs = needs};
 	struct byte_source source = byte_source_memory(name, data, size);
 
-	return open_source(&source, needs, 0, NULL, NULL, ret);
+	return open_source(&source, &opening, NULL, ret);
 }
 
 const struct recording_facts *recording_facts(const struct recording *recording)

@@ -13,6 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "coredump/coredump.h"
 #include "hosted/err.h"
 #include "trace/format.h"
 
@@ -129,13 +130,14 @@ struct recording_facts {
 	bool private_slots;
 	bool free_stacks; /* frees have stacks */
 	bool live;        /* no events: the table of a program in live mode, live_facts.h */
-	bool finished;    /* rewritten by `mallow finish` */
-	bool compressed;  /* all or some of its events are compressed */
-	bool ended;       /* the agent closed the recording */
-	bool alive;       /* its process lives, on this machine */
-	bool writing;     /* alive, and not ended */
-	bool complete;    /* ended, nothing is damaged, no events are lost */
-	bool filtered;    /* sites and sums are of some of the blocks: filtered.h */
+	const struct coredump_facts *core; /* the table comes from a core dump; NULL: no */
+	bool finished;                     /* rewritten by `mallow finish` */
+	bool compressed;                   /* all or some of its events are compressed */
+	bool ended;                        /* the agent closed the recording */
+	bool alive;                        /* its process lives, on this machine */
+	bool writing;                      /* alive, and not ended */
+	bool complete;                     /* ended, nothing is damaged, no events are lost */
+	bool filtered; /* sites and sums are of some of the blocks: filtered.h */
 	enum trace_end end_reason;
 	uint32_t end_status;
 	uint64_t start_realtime_ns;

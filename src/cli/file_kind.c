@@ -10,7 +10,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "coredump/core_elf.h"
 #include "hosted/cleanup.h"
+#include "hosted/files/decompressed.h"
 #include "trace/format.h"
 
 #define HEAD 64
@@ -27,13 +29,10 @@ struct kind {
 	}
 
 static const struct kind kinds[] = {
-	KIND("\x1f\x8b", "gzip data"),
-	KIND("\x28\xb5\x2f\xfd", "zstd data"),
 	KIND("\xfd"
 	     "7zXZ",
 	     "xz data"),
 	KIND("BZh", "bzip2 data"),
-	KIND("\x04\x22\x4d\x18", "lz4 data"),
 	KIND("PK\x03\x04", "a zip archive"),
 	KIND("!<arch>\n", "a library archive"),
 	KIND("#!", "a script"),
@@ -49,13 +48,7 @@ static const char *elf_kind(const unsigned char *head)
 	uint16_t type;
 
 	memcpy(&type, head + offsetof(Elf64_Ehdr, e_type), sizeof(type));
-	switch (type) {
-	case ET_CORE:
-		return "a core dump";
-	case ET_REL:
-		return "an ELF object file";
-	}
-	return "an ELF executable or library";
+	return type == ET_REL ? "an ELF object file" : "an ELF executable or library";
 }
 
 static bool is_text(const unsigned char *head, size_t size)
@@ -81,6 +74,9 @@ static const char *kind_of(const unsigned char *head, size_t size)
 {
 	uint64_t magic = TRACE_MAGIC;
 
+	// What is compressed may be a core dump: whoever opens it finds out.
+	if (core_elf_is_core(head, size) || decompressed_kind(head, size) != DECOMPRESSED_NONE)
+		return NULL;
 	if (!size)
 		return "empty";
 	if (memcmp(head, &magic, size < sizeof(magic) ? size : sizeof(magic)) == 0)

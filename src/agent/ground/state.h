@@ -39,6 +39,7 @@ struct process {
 	uint32_t own_stacks;        /* atomic: own_stack.h */
 	uint32_t next_stream;       /* atomic */
 	uint32_t threads_made;      /* atomic: thread->number */
+	bool facts_written;         /* by the thread of the first stream */
 	struct thread *threads;     /* atomic list of all ever made, by all_next */
 	struct thread *lone_thread; /* atomic; see event_clock.h */
 	struct live *live;          /* MODE=live: the table */

@@ -149,13 +149,13 @@ void thread_renamed(void)
 /* Writes the thread's first record, unless it has, and goes on after its own end. */
 static void announce(struct thread *thread)
 {
-	bool is_first = thread->sequence == 0 && (uint32_t)thread->chunk->commit == 0;
-
 	if (thread->announced)
 		return;
 	thread_record_begin(thread);
-	if (thread->stream == 0 && is_first)
+	if (thread->stream == 0 && !process->facts_written) {
+		process->facts_written = true;
 		process_facts_write(thread);
+	}
 }
 
 /* Gives the thread a stream of the recording. */

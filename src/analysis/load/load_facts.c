@@ -71,7 +71,8 @@ static void copy_facts(struct recording_facts *facts, const struct trace_header 
 static void copy_state(struct recording_facts *facts, const struct trace_header *header)
 {
 	facts->ended = header->state == TRACE_STATE_ENDED;
-	facts->alive = load_writer_alive(header->pid, header->start_time);
+	// A core dump stays as it is, also if its process goes on.
+	facts->alive = !facts->core && load_writer_alive(header->pid, header->start_time);
 	facts->writing = !facts->ended && facts->alive;
 	facts->end_reason = header->end_reason;
 	facts->end_status = header->end_status;
