@@ -5,6 +5,7 @@
 
 #include "analysis/recording_data.h"
 #include "analysis/recording_memory.h"
+#include "analysis/recording_source.h"
 #include "hosted/cleanup.h"
 
 void recording_deinit(struct recording *recording)
@@ -68,8 +69,8 @@ static struct err *open_source(const struct byte_source *source, const struct op
 	if (!recording)
 		return err_no_memory();
 	if (core) {
-		recording->facts.core = (const void *)arena_copy(&recording->arena, core,
-								 sizeof(*core));
+		recording->facts.core =
+			(const void *)arena_copy(&recording->arena, core, sizeof(*core));
 		if (!recording->facts.core)
 			return err_no_memory();
 	}
@@ -91,38 +92,29 @@ struct err *recording_open_source(const struct byte_source *source, unsigned int
 	return open_source(source, &opening, NULL, ret);
 }
 
-CLEANUP_DEFINE(struct coredump *, coredump_close);
-
-static struct err *open_path(const char *path, const struct opening *opening,
-			     struct recording **ret);
-
-/* Opens the table in a core dump, or the recording that its process was writing. */
-static struct err *open_core(const char *path, int fd, const struct opening *opening,
-			     struct recording **ret)
+/* Opens what the source has. It stays the caller's. */
+static struct err *open_found(const struct recording_source *source, const struct opening *opening,
+			      struct recording **ret)
 {
-	cleanup(coredump_close_at) struct coredump *coredump = NULL;
-	auto_free char *recording = NULL;
-	struct err *err = coredump_open(path, fd, &coredump, &recording);
-
-	if (err)
-		return err;
-	if (recording)
-		return open_path(recording, opening, ret);
-	return open_source(coredump_table(coredump), opening, coredump_facts(coredump), ret);
+	return open_source(source->bytes, opening, source->core, ret);
 }
 
 static struct err *open_path(const char *path, const struct opening *opening,
 			     struct recording **ret)
 {
-	cleanup(byte_source_close) struct byte_source source = {.fd = -1};
-	struct err *err;
+	cleanup(recording_source_close) struct recording_source source = {0};
+	struct err *err = recording_source_open(path, &source);
 
-	err = byte_source_open(path, &source);
-	if (err)
-		return err;
-	if (coredump_is(source.fd))
-		return open_core(path, source.fd, opening, ret);
-	return open_source(&source, opening, NULL, ret);
+	return err ? err : open_found(&source, opening, ret);
+}
+
+struct err *recording_open_raw(const char *const *paths, size_t count, struct recording **ret)
+{
+	cleanup(recording_source_close) struct recording_source source = {0};
+	const struct opening opening = {.needs = RECORDING_BLOCKS};
+	struct err *err = recording_source_open_raw(paths, count, &source);
+
+	return err ? err : open_found(&source, &opening, ret);
 }
 
 struct err *recording_open(const char *path, unsigned int needs, recording_progress *progress,

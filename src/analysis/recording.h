@@ -236,6 +236,8 @@ struct err *recording_open(const char *path, unsigned int needs, recording_progr
 /* The same for an open file, which stays the caller's. name: for messages. */
 struct err *recording_open_descriptor(const char *name, int fd, unsigned int needs,
 				      struct recording **ret);
+/* The live table in raw dumps of one process's memory, with blocks: coredump_open_raw(). */
+struct err *recording_open_raw(const char *const *paths, size_t count, struct recording **ret);
 void recording_close(struct recording *recording);
 
 /*

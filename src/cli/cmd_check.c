@@ -210,7 +210,8 @@ static struct err *read_files(const struct command *command, const struct option
 	if (err)
 		return err;
 	check->wanted.sides.suppressions = check->suppressions;
-	check->wanted.sides.naming = (struct naming){check->symbolizer, check->plumbing};
+	check->wanted.sides.naming =
+		(struct naming){.symbolizer = check->symbolizer, .plumbing = check->plumbing};
 	check->conditions = make_conditions(command, options);
 	check->directory = make_directory();
 	if (!check->conditions || !check->directory)

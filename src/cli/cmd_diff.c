@@ -259,7 +259,7 @@ static int run(const struct command *command, const struct options *options)
 		return cli_report_err(err);
 	if (!debug_symbols_open(options, &symbolizer))
 		return CLI_FAILED;
-	wanted.sides.naming = (struct naming){symbolizer, plumbing};
+	wanted.sides.naming = (struct naming){.symbolizer = symbolizer, .plumbing = plumbing};
 	wanted.sides.suppressions = suppressions;
 	status = run_sides(command, options, &wanted, sides);
 	for (int i = 0; i < DIFF_SIDES; i++)

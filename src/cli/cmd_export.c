@@ -330,7 +330,7 @@ static int run(const struct command *command, const struct options *options)
 	err = plumbing_option_read(options->values[PLUMBING], &plumbing);
 	if (err)
 		return cli_report_err(err);
-	wanted.naming = (struct naming){symbolizer, plumbing};
+	wanted.naming = (struct naming){.symbolizer = symbolizer, .plumbing = plumbing};
 	if (options->values[BASELINE])
 		return export_change(command, options, &wanted);
 	return merge ? export_merged(options, &wanted) : export_one(options, &wanted);

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "report/core_facts.h"
 #include "report/format.h"
 
 struct loss_text {
@@ -223,6 +224,8 @@ static const char *end_without_status(const struct recording_facts *facts)
 {
 	if (facts->writing)
 		return "still running";
+	if (facts->core && !facts->ended)
+		return core_facts_end(facts);
 	// If the recording stopped before, it does not know how the program ended.
 	if (!facts->ended && facts->end_reason != TRACE_END_STOPPED)
 		return "cut short: killed or crashed";

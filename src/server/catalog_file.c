@@ -1,7 +1,7 @@
 #include <errno.h>
 
+#include "analysis/recording_source.h"
 #include "hosted/cleanup.h"
-#include "hosted/files/byte_source.h"
 #include "hosted/now.h"
 #include "server/catalog_data.h"
 
@@ -10,14 +10,14 @@
 
 struct err *catalog_read_header(const char *path, struct trace_header *ret)
 {
-	cleanup(byte_source_close) struct byte_source source = {.fd = -1};
+	cleanup(recording_source_close) struct recording_source source = {0};
 	uint8_t head[sizeof(*ret)];
 	struct err *err;
 	size_t size;
 
-	err = byte_source_open(path, &source);
+	err = recording_source_open(path, &source);
 	if (!err)
-		err = byte_source_read(&source, 0, head, sizeof(head), &size);
+		err = byte_source_read(source.bytes, 0, head, sizeof(head), &size);
 	if (err)
 		return err;
 	switch (header_check(head, size, ret)) {

@@ -23,6 +23,7 @@
 struct growing {
 	char *name; /* its path, or what messages call it */
 	bool named; /* it is a path */
+	bool core;  /* of a core dump, which does not grow */
 	struct byte_source source;
 	unsigned int needs;
 	struct recording *recording; /* NULL: nothing is taken */
@@ -64,9 +65,11 @@ struct err *growing_open(const char *path, unsigned int needs, struct growing **
 		return err;
 	growing->named = true;
 	err = byte_source_open(growing->name, &growing->source);
-	if (!err)
-		*ret = steal(&growing);
-	return err;
+	if (err)
+		return err;
+	growing->core = growing->whole = coredump_is(growing->source.fd);
+	*ret = steal(&growing);
+	return NULL;
 }
 
 struct err *growing_open_descriptor(const char *name, int fd, unsigned int needs,
@@ -233,7 +236,7 @@ struct err *growing_advance(struct growing *growing)
 
 static struct err *read_whole(const struct growing *growing, struct recording **ret)
 {
-	if (is_replaced(growing))
+	if (growing->core || is_replaced(growing))
 		return recording_open(growing->name, growing->needs, growing->progress,
 				      growing->argument, ret);
 	return recording_open_source(&growing->source, growing->needs, growing->progress,

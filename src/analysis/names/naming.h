@@ -5,10 +5,12 @@
 #include "analysis/names/plumbing.h"
 #include "symbols/symbolizer.h"
 
-/* Both are borrowed. They may serve many recordings, one after the other. */
+/* All are borrowed. They may serve many recordings, one after the other. */
 struct naming {
 	struct symbolizer *symbolizer;   /* NULL: each recording makes one of its own */
 	const struct plumbing *plumbing; /* NULL: that of plumbing.def alone */
+	const char
+		*program; /* file to read for the program itself; NULL: the one that it ran from */
 };
 
 #endif

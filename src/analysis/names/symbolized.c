@@ -25,6 +25,7 @@ struct symbolized {
 	struct symbolizer *symbolizer;
 	struct symbolizer *own_symbolizer; /* NULL: the caller's is used */
 	const struct plumbing *plumbing;   /* borrowed; NULL: the built-in list */
+	const char *program;               /* struct naming's */
 	struct symbols_section *section;   /* NULL: the recording has no names */
 	struct symbols_jit jit;
 	bool jit_known;
@@ -115,6 +116,7 @@ struct err *symbolized_create(const struct recording *recording, const struct na
 		return err;
 	symbolized->symbolizer = symbolizer ? symbolizer : symbolized->own_symbolizer;
 	symbolized->plumbing = naming ? naming->plumbing : NULL;
+	symbolized->program = naming ? naming->program : NULL;
 	*ret = steal(&symbolized);
 	return NULL;
 }
@@ -197,12 +199,15 @@ static struct err *find_in_file(struct symbolized *symbolized, struct name_sourc
 				const struct recorded_module *module, uint64_t address,
 				const struct symbol **ret, size_t *count)
 {
+	const char *path = symbolized_path(symbolized, module);
 	struct err *err = NULL;
 
+	if (symbolized->program && is_program(symbolized, module))
+		path = symbolized->program;
 	symbolized->files_open = true;
 	if (!source->file)
-		err = symbolizer_module(symbolized->symbolizer, symbolized_path(symbolized, module),
-					module->build_id, module->build_id_size, &source->file);
+		err = symbolizer_module(symbolized->symbolizer, path, module->build_id,
+					module->build_id_size, &source->file);
 	return err ? err : symbol_module_find(source->file, address, ret, count);
 }
 

@@ -5,6 +5,7 @@
 
 #include "analysis/load/stream_cursor.h"
 #include "analysis/load/tick_clock.h"
+#include "analysis/recording_source.h"
 #include "hosted/cleanup.h"
 #include "report/export/dump_event.h"
 #include "report/export/dump_names.h"
@@ -13,7 +14,7 @@
 struct dump {
 	struct buf *buf;
 	bool stacks;
-	struct byte_source source;
+	struct recording_source source;
 	struct trace_header header;
 	struct damage damage;
 	struct chunk_index index;
@@ -41,14 +42,14 @@ static void dump_deinit(struct dump *dump)
 	close_cursors(dump);
 	dump_names_deinit(&dump->names);
 	chunk_index_deinit(&dump->index);
-	byte_source_close(&dump->source);
+	recording_source_close(&dump->source);
 }
 
 static struct err *read_header(struct dump *dump)
 {
 	uint8_t data[sizeof(dump->header)];
 	size_t got;
-	struct err *err = byte_source_read(&dump->source, 0, data, sizeof(data), &got);
+	struct err *err = byte_source_read(dump->source.bytes, 0, data, sizeof(data), &got);
 
 	if (err)
 		return err;
@@ -57,14 +58,14 @@ static struct err *read_header(struct dump *dump)
 		return NULL;
 	case HEADER_NEWER:
 		return err_create("%s: version %u.%u of the format, this mallow reads up to %u",
-				  dump->source.name, dump->header.version_major,
+				  dump->source.bytes->name, dump->header.version_major,
 				  dump->header.version_minor, TRACE_VERSION_MAJOR);
 	case HEADER_CUT:
-		return err_create("%s: cut short within its header", dump->source.name);
+		return err_create("%s: cut short within its header", dump->source.bytes->name);
 	case HEADER_FOREIGN:
 		break;
 	}
-	return err_create("%s: not a recording", dump->source.name);
+	return err_create("%s: not a recording", dump->source.bytes->name);
 }
 
 /* Opens a cursor for each stream: chunks are sorted by stream. */
@@ -81,7 +82,7 @@ static struct err *open_cursors(struct dump *dump)
 		end = begin + 1;
 		while (end < count && chunks[end].header.stream == chunks[begin].header.stream)
 			end++;
-		stream_cursor_init(&dump->cursors[dump->cursor_count++], &dump->source,
+		stream_cursor_init(&dump->cursors[dump->cursor_count++], dump->source.bytes,
 				   &dump->damage, &dump->index, begin, end);
 	}
 	return NULL;
@@ -224,14 +225,14 @@ static struct err *put_records(struct dump *dump)
 
 struct err *dump_write(struct buf *buf, const char *path, bool stacks)
 {
-	cleanup(dump_deinit) struct dump dump = {.buf = buf, .stacks = stacks, .source.fd = -1};
+	cleanup(dump_deinit) struct dump dump = {.buf = buf, .stacks = stacks};
 	struct damage walk;
-	struct err *err = byte_source_open(path, &dump.source);
+	struct err *err = recording_source_open(path, &dump.source);
 
 	if (!err)
 		err = read_header(&dump);
 	if (!err)
-		err = chunk_index_build(&dump.source, &dump.damage, &dump.index);
+		err = chunk_index_build(dump.source.bytes, &dump.damage, &dump.index);
 	if (err)
 		return err;
 	walk = dump.damage;

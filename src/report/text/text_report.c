@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "hosted/cleanup.h"
+#include "report/core_facts.h"
 #include "report/format.h"
 #include "report/hidden.h"
 #include "report/nameless.h"
@@ -127,8 +128,12 @@ static void put_moment(struct buf *buf, const struct style *style,
 
 void text_report_live(struct buf *buf, const struct recording_facts *facts)
 {
-	if (facts->live)
+	if (facts->core)
+		buf_text(buf, "  a live table in a core dump: what was live then counts as peak and "
+			      "as leaked\n");
+	else if (facts->live)
 		buf_text(buf, "  a live table: what is live now counts as peak and as leaked\n");
+	core_facts_put(buf, facts);
 }
 
 /*
@@ -189,6 +194,8 @@ static struct err *put_header(struct buf *buf, const struct style *style,
 			   format_time(facts->cull_ns).text);
 	else if (facts->ended)
 		buf_text(buf, "the recording's file was cut off\n");
+	else if (facts->core && facts->core->missing)
+		buf_text(buf, "the dump is not whole\n");
 	else
 		buf_text(buf, "nothing until then is missing\n");
 	text_report_live(buf, facts);

@@ -1,0 +1,77 @@
+#include "analysis/recording_source.h"
+
+#include <stdlib.h>
+
+void recording_source_close(struct recording_source *source)
+{
+	coredump_close(source->coredump);
+	// Zeroed, it has no descriptor.
+	if (source->file.name)
+		byte_source_close(&source->file);
+	for (size_t i = 0; i < source->fd_count; i++)
+		byte_source_close(&(struct byte_source){.fd = source->fds[i]});
+	free(source->fds);
+	free(source->written);
+	*source = (struct recording_source){0};
+}
+
+/* Opens the recording that a core dump led to. */
+static struct err *follow(struct recording_source *source)
+{
+	byte_source_close(&source->file);
+	source->file = (struct byte_source){.fd = -1};
+	source->bytes = &source->file;
+	return byte_source_open(source->written, &source->file);
+}
+
+static struct err *open_core(const char *path, struct recording_source *source)
+{
+	struct err *err = coredump_open(path, source->file.fd, &source->coredump, &source->written);
+
+	if (err)
+		return err;
+	if (source->written)
+		return follow(source);
+	source->bytes = coredump_table(source->coredump);
+	source->core = coredump_facts(source->coredump);
+	return NULL;
+}
+
+struct err *recording_source_open(const char *path, struct recording_source *ret)
+{
+	struct err *err;
+
+	*ret = (struct recording_source){.bytes = &ret->file};
+	err = byte_source_open(path, &ret->file);
+	if (!err && coredump_is(ret->file.fd))
+		err = open_core(path, ret);
+	if (err)
+		recording_source_close(ret);
+	return err;
+}
+
+struct err *recording_source_open_raw(const char *const *paths, size_t count,
+				      struct recording_source *ret)
+{
+	struct err *err = NULL;
+
+	*ret = (struct recording_source){.fds = calloc(count, sizeof(*ret->fds))};
+	if (!ret->fds)
+		return err_no_memory();
+	while (!err && ret->fd_count < count) {
+		struct byte_source file;
+
+		err = byte_source_open(paths[ret->fd_count], &file);
+		if (!err)
+			ret->fds[ret->fd_count++] = file.fd;
+	}
+	if (!err)
+		err = coredump_open_raw(paths, ret->fds, count, &ret->coredump);
+	if (err) {
+		recording_source_close(ret);
+		return err;
+	}
+	ret->bytes = coredump_table(ret->coredump);
+	ret->core = coredump_facts(ret->coredump);
+	return NULL;
+}
