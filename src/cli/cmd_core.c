@@ -80,13 +80,17 @@ static struct err *write_report(const struct report *report, const struct record
 {
 	cleanup(core_view_deinit) struct core_view view = {0};
 	cleanup(filter_view_deinit) struct filter_view filtered = {0};
+	struct core_view_of of = {recording, recording, NULL, symbolized};
 	struct err *err = NULL;
 
 	if (report->filter)
 		err = filter_view_create(report->filter, recording, symbolized, &filtered);
+	if (filtered.recording) {
+		of.recording = filtered.recording;
+		of.match = &filtered.match;
+	}
 	if (!err)
-		err = core_view_create(filtered.recording ? filtered.recording : recording,
-				       symbolized, &report->view, &view);
+		err = core_view_create(&of, &report->view, &view);
 	return err ? err : write_view(report, &view);
 }
 

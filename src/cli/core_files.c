@@ -28,7 +28,8 @@ static bool is_program(const char *path)
 		err_destroy(err);
 		return false;
 	}
-	loadable = elf_image_is_loadable(image);
+	// A dump of memory may begin with a program's first page, which says the same of itself.
+	loadable = elf_image_is_loadable(image) && elf_image_section(image, ".shstrtab");
 	elf_image_close(image);
 	return loadable;
 }

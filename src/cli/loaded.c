@@ -1,6 +1,7 @@
 #include "cli/loaded.h"
 
 #include <errno.h>
+#include <string.h>
 
 #include "analysis/facts/run_facts.h"
 #include "analysis/index/index_file.h"
@@ -34,6 +35,16 @@ static struct err *load(const char *path, unsigned int needs, bool to_finish, st
 	return err;
 }
 
+/* Says which recording was opened, if a core dump led to one. */
+static void say_followed(const char *path, const struct recording *recording)
+{
+	const char *opened = recording_facts(recording)->path;
+
+	if (strcmp(opened, path) != 0)
+		cli_error(CLI_OK, "'%s' is of a program that was recorded: reading '%s'", path,
+			  opened);
+}
+
 static bool open_with(const char *path, unsigned int needs, bool to_finish, struct growing *ahead,
 		      const struct naming *naming, struct loaded *ret)
 {
@@ -56,6 +67,8 @@ static bool open_with(const char *path, unsigned int needs, bool to_finish, stru
 		err = symbolized_create(loaded.recording, naming, &loaded.symbolized);
 	growing_close(ahead);
 	progress_deinit(&progress);
+	if (!err)
+		say_followed(path, loaded.recording);
 	if (err) {
 		loaded_close(&loaded);
 		cli_report_err(err);

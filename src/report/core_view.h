@@ -2,6 +2,7 @@
 #ifndef MALLOW_REPORT_CORE_VIEW_H
 #define MALLOW_REPORT_CORE_VIEW_H
 
+#include "analysis/filter/filter.h"
 #include "analysis/names/symbolized.h"
 
 struct core_view_options {
@@ -26,11 +27,17 @@ struct core_view {
 	uint32_t *first;
 };
 
-/*
- * Makes the view of a recording with blocks, all of which are live. All arguments must outlive it.
- */
-struct err *core_view_create(const struct recording *recording, struct symbolized *symbolized,
-			     const struct core_view_options *options, struct core_view *ret);
+/* The recording whose sites are shown, and where the blocks of these are. */
+struct core_view_of {
+	const struct recording *recording;
+	const struct recording *whole;    /* has the blocks; if nothing is filtered, the same */
+	const struct filter_match *match; /* the blocks that count; NULL: all */
+	struct symbolized *symbolized;
+};
+
+/* Makes the view. All blocks that count are live. What `of` names must outlive it. */
+struct err *core_view_create(const struct core_view_of *of, const struct core_view_options *options,
+			     struct core_view *ret);
 /* Accepts a zeroed struct. */
 void core_view_deinit(struct core_view *view);
 
