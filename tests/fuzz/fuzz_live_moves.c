@@ -343,8 +343,8 @@ static void check_found(const struct live_blocks *found, uint32_t since)
 {
 	for (unsigned int i = 0; i < PLACES; i++)
 		places[i].found = 0;
-	for (size_t i = 0; i < found->list.count; i++) {
-		const struct found_block *block = &found->list.items[i];
+	for (size_t i = 0; i < found->count; i++) {
+		const struct found_block *block = &found->list[i];
 		uint32_t owner = block->site << LIVE_THREAD_BITS | block->thread;
 		struct place *place = &places[place_of_owner[owner % OWNERS]];
 
@@ -387,7 +387,7 @@ static void read_blocks(void)
 	REQUIRE(!__wrap_chunk_index_renew(&source, &damage, &index));
 	REQUIRE(!live_blocks_read(&source, &index, &damage, &found));
 	check_found(&found, since);
-	vec_deinit(&found.list);
+	live_blocks_deinit(&found);
 	vec_deinit(&index.live);
 }
 

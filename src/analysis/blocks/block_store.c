@@ -226,6 +226,20 @@ struct err *block_store_allocate(struct block_store *store, struct site_table *s
 	return NULL;
 }
 
+struct err *block_store_add_lasting(struct block_store *store, struct site_table *sites,
+				    const struct decode_event *event, uint32_t node, uint64_t ticks,
+				    uint32_t thread)
+{
+	uint32_t site = 0;
+	struct err *err = site_table_at(sites, node, &site);
+
+	if (!err && store->wanted)
+		err = add_row(store, event, site, ticks, thread, 0);
+	if (!err)
+		store->last.items[thread] = ++store->count;
+	return err;
+}
+
 bool block_store_set_window(struct block_store *store, uint64_t ticks)
 {
 	store->window = ticks;

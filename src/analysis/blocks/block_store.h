@@ -108,6 +108,14 @@ struct err *block_store_allocate(struct block_store *store, struct site_table *s
 				 uint32_t thread, uint32_t tag);
 
 /*
+ * The same for a block that nothing will end, at an address that no other block has: the address is
+ * not remembered, which takes more memory than all columns.
+ */
+struct err *block_store_add_lasting(struct block_store *store, struct site_table *sites,
+				    const struct decode_event *event, uint32_t node, uint64_t ticks,
+				    uint32_t thread);
+
+/*
  * Takes a free by thread. *ret: the block; BLOCK_NONE: not known. A block is temporary if the
  * thread that allocated it has allocated nothing else until its free, whichever thread frees it.
  */

@@ -12,8 +12,8 @@ struct region {
 	uint64_t start;
 	uint64_t head;  /* where its head is in the file */
 	uint32_t group; /* its name */
-	bool moved;     /* its full group was replaced by another one, which was not read */
-	uint32_t map;
+	uint8_t map;
+	bool moved; /* its full group was replaced by another one, which was not read */
 };
 
 /*
@@ -29,20 +29,44 @@ struct reading {
 	const struct byte_source *source;
 	struct chunk_index *index;
 	struct damage *damage;
-	VEC(struct region) regions;
+	struct region *regions;
+	size_t region_count;
 	uint64_t *cells; /* LIVE_CELL_WORDS each */
 	struct live_full *fulls;
+	struct spill region_memory, cell_memory, full_memory; /* of these three */
 	struct numbered cell_numbers, full_numbers;
 	struct live_blocks *blocks;
 };
 
 static void reading_deinit(struct reading *reading)
 {
-	vec_deinit(&reading->regions);
-	free(reading->cells);
-	free(reading->fulls);
+	spill_deinit(&reading->region_memory);
+	spill_deinit(&reading->cell_memory);
+	spill_deinit(&reading->full_memory);
 	free(reading->cell_numbers.met);
 	free(reading->full_numbers.met);
+}
+
+void live_blocks_deinit(struct live_blocks *blocks)
+{
+	spill_deinit(&blocks->memory);
+	*blocks = (struct live_blocks){0};
+}
+
+/* Makes room for one more entry. false: no memory. */
+static bool make_room(struct spill *memory, size_t count, size_t entry_size)
+{
+	return (count + 1) * entry_size <= memory->size ||
+	       spill_grow(memory, (2 * count + 64) * entry_size);
+}
+
+static bool add_region(struct reading *reading, const struct region *region)
+{
+	if (!make_room(&reading->region_memory, reading->region_count, sizeof(*region)))
+		return false;
+	reading->regions = reading->region_memory.data;
+	reading->regions[reading->region_count++] = *region;
+	return true;
 }
 
 static uint32_t name_of(uint32_t head, uint32_t map)
@@ -66,10 +90,10 @@ static struct err *read_leaf(struct reading *reading, uint64_t place, uint64_t o
 			.start = place - map - 1 + ((uint64_t)i << live_maps[map].region_bits),
 			.head = offset + 4 * i,
 			.group = name_of(bytes_u32(heads + 4 * i), (uint32_t)map),
-			.map = (uint32_t)map,
+			.map = (uint8_t)map,
 		};
 
-		if (region.group && !vec_push(&reading->regions, region))
+		if (region.group && !add_region(reading, &region))
 			err = err_no_memory();
 	}
 	return err;
@@ -105,7 +129,13 @@ static struct err *add(struct reading *reading, uint64_t address, uint64_t size,
 		.thread = owner & (LIVE_THREADS - 1),
 	};
 
-	return vec_push(&reading->blocks->list, block) ? NULL : err_no_memory();
+	struct live_blocks *blocks = reading->blocks;
+
+	if (!make_room(&blocks->memory, blocks->count, sizeof(block)))
+		return err_no_memory();
+	blocks->list = blocks->memory.data;
+	blocks->list[blocks->count++] = block;
+	return NULL;
 }
 
 static struct err *add_small(struct reading *reading, const struct region *region, uint64_t entry)
@@ -223,7 +253,7 @@ static struct err *read_region(struct reading *reading, const struct region *reg
  * anew, because entries that were named so far may be in a new chunk.
  */
 static struct err *read_part(struct reading *reading, enum live_part part, size_t entry_size,
-			     uint64_t max, struct numbered *numbered, void *ret)
+			     uint64_t max, struct numbered *numbered, struct spill *ret)
 {
 	struct err *err = chunk_index_renew(reading->source, reading->damage, reading->index);
 
@@ -232,8 +262,8 @@ static struct err *read_part(struct reading *reading, enum live_part part, size_
 	numbered->count = reading->index->file_size / entry_size;
 	if (numbered->count > max)
 		numbered->count = max;
-	err = live_part_read(reading->source, reading->index, part, entry_size, &numbered->count,
-			     ret);
+	err = live_part_read_large(reading->source, reading->index, part, entry_size,
+				   &numbered->count, ret);
 	if (err)
 		return err;
 	numbered->met = calloc(numbered->count / 8 + 1, 1);
@@ -275,8 +305,8 @@ static struct err *look_again_at_full(struct reading *reading, bool *moved)
 	struct err *err = NULL;
 
 	*moved = false;
-	for (size_t i = 0; !err && i < reading->regions.count; i++) {
-		struct region *region = &reading->regions.items[i];
+	for (size_t i = 0; !err && i < reading->region_count; i++) {
+		struct region *region = &reading->regions[i];
 		uint32_t before = region->group;
 
 		if (!live_group_is_full(before))
@@ -301,10 +331,10 @@ static struct err *read_fulls(struct reading *reading)
 	bool moved = true;
 
 	for (int i = 0; !err && moved && i < READ_FULLS_MAX; i++) {
-		free(steal(&reading->fulls));
 		free(steal(&reading->full_numbers.met));
 		err = read_part(reading, LIVE_PART_FULLS, sizeof(*reading->fulls), LIVE_FULLS,
-				&reading->full_numbers, &reading->fulls);
+				&reading->full_numbers, &reading->full_memory);
+		reading->fulls = reading->full_memory.data;
 		if (!err)
 			err = look_again_at_full(reading, &moved);
 	}
@@ -336,14 +366,15 @@ static struct err *read_all(struct reading *reading)
 	// A thing is in the table before its name is. So read names before what they name.
 	for (size_t i = 0; !err && i < reading->index->live.count; i++)
 		err = find_regions(reading, reading->index->live.items[i]);
-	if (err || !reading->regions.count)
+	if (err || !reading->region_count)
 		return err;
 	err = read_fulls(reading);
 	if (!err)
 		err = read_part(reading, LIVE_PART_CELLS, LIVE_CELL_SIZE, LIVE_CELLS,
-				&reading->cell_numbers, &reading->cells);
-	for (size_t i = 0; !err && i < reading->regions.count; i++)
-		err = read_region(reading, &reading->regions.items[i]);
+				&reading->cell_numbers, &reading->cell_memory);
+	reading->cells = reading->cell_memory.data;
+	for (size_t i = 0; !err && i < reading->region_count; i++)
+		err = read_region(reading, &reading->regions[i]);
 	return err;
 }
 

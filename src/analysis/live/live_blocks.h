@@ -7,6 +7,7 @@
 
 #include "analysis/chunks/chunk_index.h"
 #include "hosted/files/byte_source.h"
+#include "hosted/files/spill.h"
 #include "trace/live.h"
 
 /* A block, as its entry says. */
@@ -18,8 +19,12 @@ struct found_block {
 
 /* Zeroed: none. */
 struct live_blocks {
-	VEC(struct found_block) list;
+	struct found_block *list;
+	size_t count;
+	struct spill memory; /* of the list */
 };
+
+void live_blocks_deinit(struct live_blocks *blocks);
 
 /*
  * Appends the blocks to ret, also some of them if this fails. index: the file's. It is built again

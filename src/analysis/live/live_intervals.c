@@ -31,8 +31,8 @@ static struct err *spread_blocks(struct load *load, const uint32_t *nodes,
 	uint64_t mean = load->header.sample_mean;
 	struct err *err = NULL;
 
-	for (size_t i = 0; !err && i < snapshot->blocks.list.count; i++) {
-		const struct found_block *block = &snapshot->blocks.list.items[i];
+	for (size_t i = 0; !err && i < snapshot->blocks.count; i++) {
+		const struct found_block *block = &snapshot->blocks.list[i];
 		uint32_t index = 0;
 
 		if (!live_snapshot_counts(snapshot, block->site))

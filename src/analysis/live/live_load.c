@@ -5,6 +5,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "analysis/blocks/block_order.h"
 #include "hosted/cleanup.h"
 
 struct err *live_load_begin(struct load *load, bool blocks)
@@ -200,13 +201,21 @@ static struct err *resolve_sites(struct load *load, uint32_t **ret)
 	return err;
 }
 
-static int compare_blocks(const void *left, const void *right)
+/*
+ * *order: the blocks' indices by time; of one time, those of one region in order of their
+ * addresses, as they were read.
+ */
+static struct err *sort_blocks(const struct live_blocks *blocks, struct spill *order)
 {
-	const struct found_block *a = left, *b = right;
+	cleanup(spill_deinit) struct spill keys = {0};
+	uint64_t *ticks;
 
-	if (a->ticks != b->ticks)
-		return a->ticks < b->ticks ? -1 : 1;
-	return a->address < b->address ? -1 : a->address > b->address;
+	if (!spill_grow(&keys, blocks->count * sizeof(*ticks)))
+		return err_no_memory();
+	ticks = keys.data;
+	for (size_t i = 0; i < blocks->count; i++)
+		ticks[i] = blocks->list[i].ticks;
+	return block_order_make(ticks, blocks->count, order);
 }
 
 static struct err *take_block(struct load *load, const struct found_block *block, uint32_t node)
@@ -218,6 +227,11 @@ static struct err *take_block(struct load *load, const struct found_block *block
 	};
 	uint32_t thread = block->thread < load->live.thread_count ? block->thread : 0;
 
+	// A core dump keeps still, so no two blocks have one address.
+	if (recording->facts.core)
+		return block_store_add_lasting(&recording->blocks, &recording->sites, &event, node,
+					       load->header.start_ticks + block->ticks,
+					       load->stream_count + thread);
 	return block_store_allocate(&recording->blocks, &recording->sites, &event, node,
 				    load->header.start_ticks + block->ticks,
 				    load->stream_count + thread, 0);
@@ -227,15 +241,16 @@ static struct err *take_block(struct load *load, const struct found_block *block
 static struct err *take_blocks(struct load *load, const uint32_t *nodes)
 {
 	struct recording *recording = load->recording;
-	struct live_snapshot *live = &load->live;
+	const struct live_snapshot *live = &load->live;
+	cleanup(spill_deinit) struct spill order = {0};
 	struct err *err;
 
 	err = block_store_threads(&recording->blocks, (uint32_t)recording->threads.count);
-	if (live->blocks.list.count)
-		qsort(live->blocks.list.items, live->blocks.list.count,
-		      sizeof(*live->blocks.list.items), compare_blocks);
-	for (size_t i = 0; !err && i < live->blocks.list.count; i++) {
-		const struct found_block *block = &live->blocks.list.items[i];
+	if (!err)
+		err = sort_blocks(&live->blocks, &order);
+	for (size_t i = 0; !err && i < live->blocks.count; i++) {
+		const uint32_t *by_time = order.data;
+		const struct found_block *block = &live->blocks.list[by_time[i]];
 
 		if (live_snapshot_counts(live, block->site))
 			err = take_block(load, block, nodes[block->site]);
@@ -284,7 +299,7 @@ struct err *live_load_tables(struct load *load)
 	if (err)
 		return err;
 	assert(nodes);
-	if (load->recording->blocks.wanted && load->live.blocks.list.count)
+	if (load->recording->blocks.wanted && load->live.blocks.count)
 		err = take_blocks(load, nodes);
 	for (uint32_t i = 0; !err && i < load->live.site_count; i++)
 		if (live_snapshot_counts(&load->live, i))

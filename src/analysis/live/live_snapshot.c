@@ -13,7 +13,7 @@ void live_snapshot_deinit(struct live_snapshot *snapshot)
 	free(snapshot->nodes);
 	free(snapshot->threads);
 	free(snapshot->freed);
-	vec_deinit(&snapshot->blocks.list);
+	live_blocks_deinit(&snapshot->blocks);
 	*snapshot = (struct live_snapshot){0};
 }
 
@@ -118,16 +118,44 @@ static struct err *copy_entries(const struct byte_source *source, const struct p
 				count * chunk->head.entry_size, &got);
 }
 
+/* *count becomes how many entries there are, or stays if there are more. */
+static struct err *limit_count(const struct byte_source *source, const struct chunk_index *index,
+			       enum live_part part, size_t entry_size, uint64_t *count)
+{
+	uint64_t end = 0;
+	struct err *err = each_chunk(source, index, part, entry_size, note_end, &end);
+
+	if (!err && end < *count)
+		*count = end;
+	return err;
+}
+
+struct err *live_part_read_large(const struct byte_source *source, const struct chunk_index *index,
+				 enum live_part part, size_t entry_size, uint64_t *count,
+				 struct spill *ret)
+{
+	struct array array = {0};
+	struct err *err = limit_count(source, index, part, entry_size, count);
+
+	if (err)
+		return err;
+	array.count = *count;
+	if (!spill_grow(ret, (array.count + 1) * entry_size))
+		return err_no_memory();
+	array.entries = ret->data;
+	memset(array.entries, 0, (array.count + 1) * entry_size);
+	return each_chunk(source, index, part, entry_size, copy_entries, &array);
+}
+
 struct err *live_part_read(const struct byte_source *source, const struct chunk_index *index,
 			   enum live_part part, size_t entry_size, uint64_t *count, void *ret)
 {
 	struct array array = {0};
-	uint64_t end = 0;
-	struct err *err = each_chunk(source, index, part, entry_size, note_end, &end);
+	struct err *err = limit_count(source, index, part, entry_size, count);
 
 	if (err)
 		return err;
-	array.count = *count < end ? *count : end;
+	array.count = *count;
 	array.entries = calloc(array.count + 1, entry_size);
 	if (!array.entries)
 		return err_no_memory();

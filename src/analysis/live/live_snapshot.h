@@ -49,5 +49,9 @@ struct err *live_chunk_read(const struct byte_source *source, struct chunk_exten
  */
 struct err *live_part_read(const struct byte_source *source, const struct chunk_index *index,
 			   enum live_part part, size_t entry_size, uint64_t *count, void *ret);
+/* The same into memory that may be larger than RAM. ret: what it held before is lost. */
+struct err *live_part_read_large(const struct byte_source *source, const struct chunk_index *index,
+				 enum live_part part, size_t entry_size, uint64_t *count,
+				 struct spill *ret);
 
 #endif
