@@ -200,6 +200,34 @@ def test_moved_program(tool, agent, compile_sample, tmp_path):
     assert_sizes(core_json(tool, compile_sample("core_sizes"), core))
 
 
+def test_addr2line(tool, sizes_core, compile_sample, tmp_path):
+    """Names by another program: the same as by mallow itself, where both can read the file."""
+    program = compile_sample("core_sizes")
+    ours = core_json(tool, program, sizes_core)
+    theirs = core_json(tool, "--addr2line", "addr2line", program, sizes_core)
+
+    def places(report):
+        return [[(frame["function"], frame["line"]) for frame in site["stack"] if "core_sizes.c" in (frame["file"] or "")]
+                for site in report["sites"]]
+
+    assert places(ours) == places(theirs) and places(ours)[0]
+    # A file that mallow cannot read is the other program's business.
+    foreign = tmp_path / "foreign"
+    foreign.write_text("no ELF file\n")
+    script = tmp_path / "names"
+    script.write_text("#!/bin/sh\nwhile read a; do echo $a; case $a in 0xffffffffffffffff) echo '??';; *) echo inner; "
+                      "echo a.c:7; echo outer;; esac; echo 'b.c:8 (discriminator 2)'; done\n")
+    script.chmod(0o755)
+    report = core_json(tool, "--addr2line", script, foreign, sizes_core)
+    frames = [(frame["function"], frame["file"], frame["line"]) for frame in report["sites"][0]["stack"]]
+    assert frames[:2] == [("inner", "a.c", 7), ("outer", "b.c", 8)]
+    for command, said in (("true", "has ended"), ("echo", "as addr2line does"), ("/nowhere/at/all", "has ended")):
+        run = tool("core", "--addr2line", command, foreign, sizes_core, check=False)
+        assert run.returncode == 1 and said in run.stderr, run.stderr
+    run = tool("core", "--addr2line", "addr2line", sizes_core, check=False)
+    assert run.returncode == 2 and "which dump" in run.stderr
+
+
 def test_no_table(tool, compile_sample, tmp_path):
     cores.kernel_dumps()
     subprocess.run([compile_sample("core_sizes"), "null"], cwd=tmp_path, capture_output=True,
