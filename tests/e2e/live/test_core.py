@@ -221,7 +221,7 @@ def test_addr2line(tool, sizes_core, compile_sample, tmp_path):
     report = core_json(tool, "--addr2line", script, foreign, sizes_core)
     frames = [(frame["function"], frame["file"], frame["line"]) for frame in report["sites"][0]["stack"]]
     assert frames[:2] == [("inner", "a.c", 7), ("outer", "b.c", 8)]
-    for command, said in (("true", "has ended"), ("echo", "as addr2line does"), ("/nowhere/at/all", "has ended")):
+    for command, said in (("true", "has ended"), ("sh -c 'echo hello; cat >/dev/null'", "as addr2line does"), ("/nowhere/at/all", "has ended")):
         run = tool("core", "--addr2line", command, foreign, sizes_core, check=False)
         assert run.returncode == 1 and said in run.stderr, run.stderr
     run = tool("core", "--addr2line", "addr2line", sizes_core, check=False)

@@ -260,7 +260,7 @@ def damaged(folder):
 
 def test_streams_cut_off(record, compile_sample, tool, check, tmp_path):
     """Of a recording by several threads only the first one's begin is there: no sequence has a gap."""
-    whole = record([compile_sample("hand_over")])
+    whole = record([compile_sample("hand_over")], check=False)
     assert whole.reader.missing == 0 and whole.reader.header.streams == len(whole.reader.streams) > 2
     cut = tmp_path / "cut.mallow"
     cut.write_bytes(whole.path.read_bytes()[:8192])
