@@ -129,6 +129,8 @@ void summary_write(struct buf *buf, const struct style *style, const struct reco
 /* What the blocks are that were not freed: leaks, if all is known. */
 static const char *not_freed(const struct recording_facts *facts)
 {
+	if (facts->core)
+		return "live then";
 	if (facts->live || facts->writing)
 		return "live now";
 	if (facts->complete)

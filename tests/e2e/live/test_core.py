@@ -412,3 +412,22 @@ def test_serve_opens_it(serve, sizes_core):
     assert listed["kind"] == "live"
     groups = server.json(f"/data/{listed['id']}/allocation_groups")
     assert max(group["all"]["size"] for group in groups["allocations"]) == 1048576
+
+
+@pytest.mark.parametrize("name", ["python3", pytest.param("clang++", marks=pytest.mark.long), "node"])
+def test_kernel_cores_lose_nothing(tool, agent, tmp_path, name):
+    """By the kernel, at the end of the run: its exit gets a signal instead."""
+    cores.kernel_dumps()
+    command, env = real_programs.command(name, tmp_path)
+    if name == "clang++":
+        command = [*command[:1], "-fintegrated-cc1", *command[1:]]
+    environment = cores.live_environment(agent, env)
+    environment.pop("LD_PRELOAD")
+    words = [need("strace"), "-qq", "-f", "-o", "/dev/null", "-E", f"LD_PRELOAD={agent}",
+             "-e", "trace=exit_group", "-e", "inject=exit_group:error=EPERM:signal=SEGV", *map(str, command)]
+    subprocess.run(words, cwd=tmp_path, env=environment, capture_output=True, preexec_fn=cores.allow_cores, timeout=300)
+    core = max(tmp_path.glob("core*"), key=lambda path: path.stat().st_size)
+    report = core_json(tool, core)
+    assert report["signal"] in ("SIGSEGV", "SIGABRT") and report["live_blocks"] > 100 and report["missing_bytes"] == 0
+    frames = [frame for site in report["sites"] for frame in site["stack"]]
+    assert frames and not [frame for frame in frames if "[lost]" in frame["function"]]
