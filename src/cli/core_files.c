@@ -100,6 +100,8 @@ static struct err *check_program(const struct core_files *files, const struct re
 	err = elf_image_open(files->program, &image);
 	if (err)
 		return err_prefix(err, "no names can be read from '%s'", files->program);
+	if (!elf_image_is_loadable(image))
+		return err_create("'%s' is no program; the order is PROGRAM CORE", files->program);
 	size = elf_image_build_id(image, &id);
 	if (!size || !module || !module->build_id_size ||
 	    elf_image_has_build_id(image, module->build_id, module->build_id_size))

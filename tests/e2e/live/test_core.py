@@ -141,6 +141,16 @@ def test_filters(tool, sizes_core):
         assert run.stderr.count("\n") == 1
 
 
+def test_what_is_not_known(tool, sizes_core, compile_sample):
+    """A table has no frees and no pools: what asks for them is refused, not answered with nothing."""
+    for words, said in ((["report", "--errors"], "--errors"), (["report", "--pools"], "--pools"),
+                        (["finish"], "cannot be finished"), (["top"], "does not change"),
+                        (["core", sizes_core], "is no program")):
+        run = tool(*words, sizes_core, check=False)
+        assert run.returncode == 1 and said in run.stderr and run.stderr.count("\n") == 1, (words, run.stderr)
+        assert not run.stdout
+
+
 def test_options(tool, sizes_core, tmp_path):
     tool("core", "-o", tmp_path / "out", "--top", "1", sizes_core)
     assert "--top 0" in (tmp_path / "out").read_text()
@@ -318,6 +328,27 @@ def test_raw(tool, sizes_core, compile_sample, tmp_path):
     empty.write_bytes(b"\0" * 10000)
     run = tool("core", "--raw", empty, check=False)
     assert run.returncode == 1 and "no table" in run.stderr and run.stderr.count("\n") == 1
+
+
+def test_raw_pieces_of_a_process(tool, dumped, tmp_path):
+    """/proc/PID/mem, a file for each mapping of the table, in any order; some of them cut in two."""
+    _, process = dumped
+    heads, tails = [], []
+    with open(f"/proc/{process.pid}/maps") as maps, open(f"/proc/{process.pid}/mem", "rb") as memory:
+        for line in maps:
+            if "mallow-live" not in line:
+                continue
+            start, end = (int(word, 16) for word in line.split()[0].split("-"))
+            memory.seek(start)
+            data = memory.read(end - start)
+            for pieces, part in ((heads, data[:16384]), (tails, data[16384:])):
+                pieces.append(tmp_path / f"{len(heads)}-{len(tails)}")
+                pieces[-1].write_bytes(part)
+    report = core_json(tool, "--raw", *reversed(heads))
+    assert_sizes(report)
+    assert report["missing_bytes"] > 0
+    assert_sizes(core_json(tool, "--raw", *tails, *heads))
+    assert tool("core", "--raw", *heads).stdout.splitlines()[0].endswith("as its memory was dumped")
 
 
 def test_recorded_program(tool, mallow, compile_sample, tmp_path):
