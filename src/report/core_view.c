@@ -1,5 +1,6 @@
 #include "report/core_view.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -57,6 +58,7 @@ static struct err *sort_sizes(const struct core_view_of *of, struct core_view *v
 		err = map_sites(of, &shown);
 	if (err)
 		return err;
+	assert(shown);
 	view->sizes = malloc((blocks->count + 1) * sizeof(*view->sizes));
 	view->first = calloc((size_t)site_count + 2, sizeof(*view->first));
 	next = calloc((size_t)site_count + 1, sizeof(*next));

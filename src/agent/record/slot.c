@@ -7,11 +7,11 @@
 #include "agent/ground/log.h"
 #include "agent/ground/own_pages.h"
 #include "agent/ground/signal_bracket.h"
+#include "agent/record/fact_record.h"
 #include "agent/record/file.h"
 #include "agent/record/process_stop.h"
 #include "agent/record/recording.h"
 #include "base/bytes.h"
-#include "base/varint.h"
 #include "trace/checksum.h"
 #include "trace/format.h"
 
@@ -47,16 +47,12 @@ static bool stays_mapped(void)
 /* The first record of a live table's chunk says where the chunk is (section 10.2). */
 static void put_place(struct thread *thread)
 {
-	uint8_t fields[PLACE_MAX], *end = fields, *p = thread->cursor;
+	struct fact_record record = {
+		.kind = TRACE_RECORD_PLACE, .text = process_id, .text_size = TRACE_PLACE_ID};
 
-	end = varint_put(end, thread->slot_offset);
-	end = varint_put(end, (uintptr_t)thread->chunk);
-	memcpy(end, process_id, TRACE_PLACE_ID);
-	end += TRACE_PLACE_ID;
-	*p++ = TRACE_RECORD_PLACE;
-	p = varint_put(p, (uint64_t)(end - fields));
-	memcpy(p, fields, (size_t)(end - fields));
-	thread_commit(thread, p + (end - fields));
+	fact_record_add(&record, thread->slot_offset);
+	fact_record_add(&record, (uintptr_t)thread->chunk);
+	fact_record_put(thread, &record);
 }
 
 /*

@@ -56,19 +56,20 @@ struct displaced_block {
 
 struct block_store {
 	struct block_columns columns; /* what others read; points into the rows */
-	bool wanted;                  /* the columns are to be kept */
 	uint64_t sample_mean;         /* as in recording_facts; not 0: sums are estimates */
-	bool temporary_known;         /* the events tell it: all allocations are among them */
 	uint64_t count;               /* how many blocks there are so far */
+	bool wanted;                  /* the columns are to be kept */
+	bool temporary_known;         /* the events tell it: all allocations are among them */
 	bool free_stacks;             /* stacks of frees are kept */
 	bool tagged;                  /* tags are kept: some block had one */
-	struct block_rows rows;       /* times are ticks until block_store_finish() */
+	bool leisurely;               /* there is no hurry: no toucher is wanted */
+	bool followed;          /* rows come for as long as a program runs: spill.h, `early` */
+	bool ended_wanted;      /* `ended` is filled */
+	struct block_rows rows; /* times are ticks until block_store_finish() */
 	size_t capacity;
 	struct spill spills[BLOCK_COLUMN_COUNT]; /* the memory of each column */
 	/* Touches pages of rows to come, once there are many; NULL: none. */
 	struct page_toucher *toucher;
-	bool leisurely; /* there is no hurry: none is wanted */
-	bool followed;  /* rows come for as long as a program runs: spill.h, `early` */
 
 	struct address_table live;
 	VEC(struct displaced_block) displaced; /* [first_displaced …), by ticks */
@@ -81,7 +82,6 @@ struct block_store {
 	VEC(uint64_t) last; /* for each thread, its latest allocation */
 	/* Blocks that ended since this was emptied, if wanted: block_times.h. */
 	VEC(uint32_t) ended;
-	bool ended_wanted;
 	uint64_t unknown_frees, implicit_frees;
 };
 

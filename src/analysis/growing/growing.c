@@ -1,5 +1,6 @@
 #include "analysis/growing/growing.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -63,6 +64,7 @@ struct err *growing_open(const char *path, unsigned int needs, struct growing **
 
 	if (err)
 		return err;
+	assert(growing);
 	growing->named = true;
 	err = byte_source_open(growing->name, &growing->source);
 	if (err)
@@ -81,6 +83,7 @@ struct err *growing_open_descriptor(const char *name, int fd, unsigned int needs
 
 	if (err)
 		return err;
+	assert(growing);
 	copy = fcntl(fd, F_DUPFD_CLOEXEC, 0);
 	if (copy < 0)
 		return err_create_errno(errno, "%s: descriptor %d", name, fd);

@@ -250,6 +250,7 @@ static struct err *take_blocks(struct load *load, const uint32_t *nodes)
 		err = sort_blocks(&live->blocks, &order);
 	for (size_t i = 0; !err && i < live->blocks.count; i++) {
 		const uint32_t *by_time = order.data;
+		// sort_blocks() made it. NOLINTNEXTLINE(clang-analyzer-core.NullDereference)
 		const struct found_block *block = &live->blocks.list[by_time[i]];
 
 		if (live_snapshot_counts(live, block->site))
