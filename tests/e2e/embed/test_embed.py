@@ -1,0 +1,269 @@
+"""embed/: a program as the device, on several machines; its table as the independent reader and the
+tool read it, against what the program says itself (host.c, known.c).
+"""
+import collections
+import json
+import pathlib
+import re
+import subprocess
+
+import pytest
+
+import live_reader
+from cells import diagonals
+from conftest import TOP, clean_environment, need
+from made_live import packed_time
+
+HERE = pathlib.Path(__file__).parent
+EMBED = TOP / "embed"
+WARNINGS = ["-Wall", "-Wextra", "-Wshadow", "-Wconversion", "-Wstrict-prototypes", "-Wundef", "-pedantic", "-Werror"]
+BUILD_ID = b"twenty bytes: build "
+MULTILIB = pathlib.Path("/usr/lib/gcc/x86_64-linux-gnu/12/32/crtbegin.o")
+
+Target = collections.namedtuple("Target", "compiler flags runner prefix pointer machine big stacks")
+# stacks: mallow_embed_frame_pointers() knows the machine.
+TARGETS = {
+    "x86-64": Target("", [], [], "", 8, 62, False, True),
+    "i386": Target("", ["-m32"], [], "", 4, 3, False, True),
+    "armhf": Target("arm-linux-gnueabihf-gcc", ["-static"], ["qemu-arm"], "arm-linux-gnueabihf-", 4, 40, False, False),
+    "s390x": Target("s390x-linux-gnu-gcc", ["-static"], ["qemu-s390x"], "s390x-linux-gnu-", 8, 22, True, False),
+}
+NATIVE = [(name, compiler) for name in ("x86-64", "i386") for compiler in ("gcc", "clang")]
+CROSS = [("armhf", "gcc"), ("s390x", "gcc")]
+WAYS = diagonals(NATIVE, ["-O0", "-O2"]) + [pytest.param(*target, opt) for target in CROSS for opt in ["-O0", "-O2"]]
+# Calls, bytes, bytes of the live blocks, each in all sites of the function.
+KNOWN = {
+    "keep_fixed": (5, 500, [100] * 5), "churn": (20, 640, []), "keep_aligned": (2, 210, [200]),
+    "keep_zeroed": (1, 120, [120]), "keep_grown": (3, 560, [500]), "keep_nothing": (2, 40, [0]),
+    "keep_failed": (1, 24, [24]), "keep_deep": (1, 7, [7])}
+
+
+def run(command):
+    result = subprocess.run([str(word) for word in command], capture_output=True, text=True, timeout=120,
+                            env=clean_environment())
+    assert result.returncode == 0, f"{command}\n{result.stdout}{result.stderr}"
+    return result.stdout
+
+
+class Device:
+    """The program, built for a machine."""
+
+    def __init__(self, folder, name, compiler, opt, extra=()):
+        self.target = target = TARGETS[name]
+        if name == "i386" and not MULTILIB.exists():
+            pytest.skip("gcc-12-multilib is not installed")
+        for program in target.runner:
+            need(program)
+        driver = need(target.compiler or compiler)
+        self.folder = folder
+        self.program = folder / "host"
+        common = [driver, "-g", opt, "-fno-omit-frame-pointer", f"-I{EMBED}", *target.flags, *extra]
+        run([*common, "-std=c99", "-ffreestanding", *WARNINGS, "-c", EMBED / "mallow_embed.c", "-o", folder / "embed.o"])
+        run([*common, "-std=gnu17", "-no-pie", "-Wall", "-Wextra", f"-Wl,--build-id=0x{BUILD_ID.hex()}", folder / "embed.o",
+             *sorted(HERE.glob("[hk]*.c")), "-o", self.program])
+        listing = run([need(target.prefix + "nm"), "-n", self.program])
+        self.symbols = [(int(address, 16), symbol) for address, symbol in
+                        re.findall(r"^([0-9a-f]+) [tT] ([a-z]\w*)$", listing, re.MULTILINE)]
+
+    def function(self, pc):
+        """Of a return address."""
+        return [symbol for address, symbol in self.symbols if address < pc][-1]
+
+    def run(self, *words):
+        return Dump(self, run([*self.target.runner, self.program, self.folder / "dump", *words]))
+
+
+class Dump:
+    """What a run left: the table, and what the program says of it."""
+
+    def __init__(self, device, output):
+        self.device, self.path, self.recording = device, device.folder / "dump", device.folder / "table"
+        lines = [line.split() for line in output.splitlines()]
+        offset, size = map(int, lines[0][1:])
+        self.recording.write_bytes(self.path.read_bytes()[offset:offset + size])
+        self.sites = {int(line[1]): tuple(map(int, line[2:])) for line in lines if line[0] == "site"}
+        self.blocks = sorted(tuple(map(int, line[1:])) for line in lines if line[0] == "block")
+        self.lost, = [int(line[1]) for line in lines if line[0] == "lost"]
+        self.table = live_reader.read(self.recording)
+        self.assert_sound()
+
+    def assert_sound(self):
+        table, header, target = self.table, self.table.header, self.device.target
+        assert (header.major, header.minor, header.flags, header.clock) == (1, 6, 32, 2)
+        assert (header.pointer_size, header.machine) == (target.pointer, target.machine)
+        assert self.recording.read_bytes()[71] == target.big
+        assert not table.recording.damages
+        table.assert_consistent()
+        addresses = table.assert_places()
+        assert len({address - at for at, address in addresses.items()}) == 1
+        assert sum(chunk.size for chunk in table.recording.chunks) == self.recording.stat().st_size - 4096
+
+    def function_of(self, site):
+        """The innermost function of a site's stack."""
+        return self.device.function(self.table.stack(self.table.sites[site].node)[0][0])
+
+    def tool_sites(self, tool):
+        """{function: (live blocks, live bytes, bytes in all)}, as `mallow report` and `mallow core` say."""
+        told = collections.defaultdict(lambda: [0, 0, 0])
+        for site in tool.report(self.recording)["sites"]:
+            sums = told[self.device.function(int(site["stack"][0]["address"], 0) + 1) if site["stack"] else None]
+            for index, field in enumerate(["leaked_blocks", "leaked_bytes", "total_bytes"]):
+                sums[index] += site[field]
+        return {function: tuple(sums) for function, sums in told.items()}
+
+
+@pytest.fixture(scope="module")
+def device(tmp_path_factory):
+    """device(target, compiler, opt): built once."""
+    built = {}
+
+    def build(*way, extra=()):
+        if (way, extra) not in built:
+            built[way, extra] = Device(tmp_path_factory.mktemp("device"), *way, extra)
+        return built[way, extra]
+    return build
+
+
+def core_sizes(tool, dump):
+    """{innermost function: sizes of live blocks}, from all of the device's memory, by the program's names."""
+    report = json.loads(tool("core", "--raw", "--json", dump.device.program, dump.path).stdout)
+    sizes = collections.defaultdict(list)
+    for site in report["sites"]:
+        sizes[site["stack"][0]["function"]] += site["sizes"]
+    return sizes
+
+
+@pytest.mark.parametrize("target,compiler,opt", WAYS)
+def test_known(tool, device, target, compiler, opt):
+    dump = device(target, compiler, opt).run("known")
+    table = dump.table
+    sums = collections.defaultdict(lambda: [0, 0, []])
+    for number, site in table.sites.items():
+        sums[dump.function_of(number)][0] += site.calls
+        sums[dump.function_of(number)][1] += site.bytes
+    for block in table.blocks():
+        sums[dump.function_of(block.site)][2].append(block.size)
+        assert block.address % (64 if block.size == 200 else 8) == 0
+    assert {name: tuple(values) for name, values in sums.items()} == KNOWN
+    assert [(thread.name, thread.calls) for thread in table.threads] == \
+        [("(not known)", 4), ("main", 27), ("a name that is ", 4)]
+    assert table.freed == {(0, 0): (1, 40), (0, 1): (21, 650), (0, 2): (2, 60)}
+    assert table.header.lost == 0
+    deepest = max((table.stack(site.node) for site in table.sites.values()), key=len)
+    if dump.device.target.stacks:
+        assert [dump.device.function(pc) for pc, _ in deepest[:16]] == ["keep_deep"] * 16
+        assert deepest[16:] == [(1, 0)]
+        assert table.header.losses["truncated_stacks"] == 1 and table.header.losses["broken_stacks"] == 0
+    else:
+        assert deepest[1:] == [(2, 0)] and table.header.losses["broken_stacks"] == 35
+    process = table.recording.process
+    assert process[1] == b"/device/firmware.elf"
+    module, = table.recording.modules.values()
+    assert (module["bias"], module["start"], module["build_id"]) == (0, 0, BUILD_ID.hex())
+    assert module["end"] == (1 << 8 * dump.device.target.pointer) - 1
+    assert {name: sorted(sizes) for name, sizes in core_sizes(tool, dump).items()} == \
+        {name: sizes for name, (_, _, sizes) in KNOWN.items() if sizes}
+    if not dump.device.target.big:
+        assert dump.tool_sites(tool) == {name: (len(sizes), sum(sizes), size)
+                                         for name, (_, size, sizes) in KNOWN.items()}
+
+
+def assert_as_model(tool, dump):
+    table = dump.table
+    found = {}
+    for number, site in table.sites.items():
+        assert dump.function_of(number) not in found
+        found[dump.function_of(number)] = site[:6] + site[7:]
+    names = {number: f"site_{number}" if number < 5 else "change" for number in dump.sites}
+    assert found == {names[number]: (*sums[:6], *map(packed_time, sums[6:]))
+                     for number, sums in dump.sites.items()}
+    assert sorted((block.address, block.size, dump.function_of(block.site)) for block in table.blocks()) == \
+        [(address, size, names[site]) for address, size, site in dump.blocks]
+    assert table.header.losses["no_memory"] == dump.lost
+    if not dump.device.target.big:
+        assert dump.tool_sites(tool) == {
+            names[number]: (sums[0] - sums[2], sums[1] - sums[3], sums[1]) for number, sums in dump.sites.items()}
+    assert sum(map(len, core_sizes(tool, dump).values())) == len(dump.blocks)
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize("target,compiler,opt", WAYS)
+def test_random(tool, device, target, compiler, opt, seed):
+    """Odd seeds: of an allocator without realloc()."""
+    dump = device(target, compiler, opt).run("random", seed, 1 << 16)
+    assert dump.lost == 0
+    assert_as_model(tool, dump)
+
+
+@pytest.mark.parametrize("seed", [2, 4, 6])
+def test_full(tool, device, seed):
+    """The smallest table: what it has is right, and the rest is counted."""
+    dump = device("x86-64", "gcc", "-O2").run("random", seed, 20480)
+    assert dump.lost > 1000
+    assert len(dump.blocks) > 120
+    assert_as_model(tool, dump)
+
+
+@pytest.mark.parametrize("compiler", ["gcc", "clang"])
+def test_sanitized(tool, device, compiler):
+    flags = ("-fsanitize=address,undefined", "-fno-sanitize-recover=all")
+    if compiler == "clang":
+        need("clang")
+    dump = device("x86-64", compiler, "-O1", extra=flags).run("random", 2, 20480)
+    assert dump.lost > 1000
+    device("x86-64", compiler, "-O1", extra=flags).run("known")
+    device("x86-64", compiler, "-O1", extra=flags).run("stacks", 3000, 20480)
+
+
+@pytest.mark.parametrize("target", [way[0] for way in CROSS] + ["i386", "x86-64"])
+@pytest.mark.parametrize("size,sites,blocks", [(20480, 61, 146), (65536, 125, 1341), (1 << 18, 637, 1501)])
+def test_stacks(device, target, size, sites, blocks):
+    """3000 stacks, of which so many get a site; the others are in site 1."""
+    dump = device(target, "gcc", "-O2").run("stacks", 3000, size)
+    table = dump.table
+    assert table.header.lost == 3001 - sum(site.calls for site in table.sites.values())
+    assert len(list(table.blocks())) == blocks
+    assert len(table.sites) == sites + 1
+    without, = [site for site in table.sites.values() if not site.node]
+    assert without.calls == sum(site.calls for site in table.sites.values()) - sites
+    for site in table.sites.values():
+        frames = [pc for pc, _ in table.stack(site.node)]
+        if frames:
+            assert len(frames) == 3 and frames[0] - 0x10000 < 6000 and frames[2] == 0x30000
+            assert frames[1] == 0x20000 + (frames[0] - 0x10000) % 20
+
+
+@pytest.mark.parametrize("target", list(TARGETS))
+def test_bare(device, target):
+    """None of the options that may be left out: no times, and of a stack the innermost frame."""
+    dump = device(target, "gcc", "-O2").run("bare")
+    assert {dump.function_of(number) for number in dump.table.sites} <= {"run_bare", "main"}
+    assert [(block.size, block.time) for block in dump.table.blocks()] == [(33, 0)]
+    for site in dump.table.sites.values():
+        assert dump.table.stack(site.node)[1:] == [(1, 0)]
+    assert dump.table.header.losses["truncated_stacks"] == 0
+
+
+NEEDED = {"memcpy", "_GLOBAL_OFFSET_TABLE_"}
+# Of the compiler's own library, where the processor cannot multiply, divide or shift.
+HELPERS = re.compile(r"__aeabi_(u?idiv(mod)?|lmul|ll?s[lr]|mem(cpy|clr|set)[48]?)$")
+COMPILERS = ["gcc", "gcc -m32", "clang", "clang -m32", "arm-linux-gnueabihf-gcc", "s390x-linux-gnu-gcc",
+             "arm-none-eabi-gcc -mthumb -mcpu=cortex-m3", "arm-none-eabi-gcc -mthumb -mcpu=cortex-m0"]
+
+
+@pytest.mark.parametrize("compiler", COMPILERS)
+def test_needs_nothing(tmp_path, compiler):
+    """No warning, and no function of a C library but memcpy(), whatever compilers make of loops."""
+    driver, *flags = compiler.split()
+    if "-m32" in flags and not MULTILIB.exists():
+        pytest.skip("gcc-12-multilib is not installed")
+    for opt in ["-O0", "-Os", "-O2", "-O3"]:
+        run([need(driver), *flags, opt, "-std=c99", "-ffreestanding", *WARNINGS, "-c", EMBED / "mallow_embed.c",
+             "-o", tmp_path / "embed.o"])
+        needed = set(run(["nm", "-u", tmp_path / "embed.o"]).split()) - {"U"} - NEEDED
+        assert not {name for name in needed if not HELPERS.match(name)}, opt
+    run([need(driver), *flags, "-std=c99", "-fsyntax-only", *WARNINGS, "-x", "c", EMBED / "mallow_embed.h"])
+
+
+def test_header_in_cpp(tmp_path):
+    run([need("g++"), "-std=c++11", "-fsyntax-only", "-Wall", "-Wextra", "-Werror", "-x", "c++", EMBED / "mallow_embed.h"])
