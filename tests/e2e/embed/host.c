@@ -11,9 +11,11 @@
  *	host FILE random SEED SIZE	random calls of 8 functions, in a table of SIZE bytes
  *	host FILE stacks COUNT SIZE	so many different stacks
  *	host FILE bare			with none of the callbacks that may be left out
+ *	host FILE halts			some calls between two SIGSTOPs
  */
 #include "device.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -227,7 +229,7 @@ static size_t run_random(unsigned int seed, size_t size)
 {
 	struct mallow_embed_options options = options_of_device();
 
-	if (seed % 2) // half of them have no realloc(), and enough room to know all sizes
+	if (seed % 2) // then the table must have room for all blocks, to know their sizes
 		options.reallocate = NULL;
 	start(size, &options);
 	recorded_max = blocks_of(size);
@@ -307,6 +309,33 @@ static size_t run_bare(void)
 	return MALLOW_EMBED_MEMORY_MIN;
 }
 
+/* In a table that is nearly full, so that blocks move when others are freed. */
+static size_t run_halts(void)
+{
+	struct mallow_embed_options options = options_of_device();
+
+	start(MALLOW_EMBED_MEMORY_MIN, &options);
+	recorded_max = blocks_of(MALLOW_EMBED_MEMORY_MIN);
+	live_count = 3;
+	random_below(0);
+	live_count = 0;
+	while (live_count < recorded_max)
+		site_0(16);
+	raise(SIGSTOP);
+	for (int i = 0; i < 12; i++) {
+		size_t index = random_below((uint32_t)live_count);
+
+		mallow_embed_free(live[index].block);
+		drop(index);
+		if (i % 3 == 2)
+			site_5(0, 100);
+		if (i == 3)
+			site_1(24);
+	}
+	raise(SIGSTOP);
+	return MALLOW_EMBED_MEMORY_MIN;
+}
+
 static size_t run_known(void)
 {
 	struct mallow_embed_options options = options_of_device();
@@ -355,6 +384,8 @@ int main(int argc, char **argv)
 		size = run_random((unsigned int)atoi(argv[3]), (size_t)atoi(argv[4]));
 	else if (strcmp(mode, "stacks") == 0 && argc > 4)
 		size = run_stacks((size_t)atoi(argv[3]), (size_t)atoi(argv[4]));
+	else if (strcmp(mode, "halts") == 0)
+		size = run_halts();
 	else if (strcmp(mode, "bare") == 0)
 		size = run_bare();
 	else
