@@ -58,8 +58,6 @@ enum part { EVENTS = 0, NODES = 1, SITES = 2, THREADS = 3, FREED = 4, BLOCKS = 8
 #define MACHINE 243
 #elif defined(__s390x__)
 #define MACHINE 22
-#elif defined(__XTENSA__)
-#define MACHINE 94
 #else
 #define MACHINE 0
 #endif
@@ -120,13 +118,9 @@ struct block {
 	uint64_t address, state, size; /* state 0: no block */
 };
 
-/* What static_assert is in C11. */
-typedef char sizes_are_those_of_the_format
-	[sizeof(struct header) == 304 && sizeof(struct chunk) == 96 && sizeof(struct node) == 12 &&
-			 sizeof(struct site) == 64 && sizeof(struct thread) == 64 &&
-			 sizeof(struct block) == 24
-		 ? 1
-		 : -1];
+/* C99 has no static_assert. */
+typedef char header_has_304_bytes[sizeof(struct header) == 304 ? 1 : -1];
+typedef char chunk_has_96_bytes[sizeof(struct chunk) == 96 ? 1 : -1];
 
 static struct {
 	struct mallow_embed_options options;
@@ -286,20 +280,6 @@ static bool commit(void)
  * node has a frame of its own, because the format allows several of one pc.
  */
 
-/* Returns the new frame's id, 0: there is no room. */
-static uint32_t frame_define(uintptr_t pc)
-{
-	uint32_t id = table.put;
-
-	if (pc <= PC_LAST_SPECIAL)
-		return SPECIAL + (uint32_t)pc;
-	put_head(RECORD_FRAME);
-	put_varint(id);
-	put_varint(pc);
-	put_varint(1); // the module
-	return commit() ? id : 0;
-}
-
 static uintptr_t frame_pc(uint32_t id)
 {
 	uint32_t at = id + RECORD_HEAD;
@@ -328,8 +308,17 @@ static uint32_t node_find(uint32_t parent, uintptr_t pc)
 	for (; (frame = table.nodes[slot].frame) != 0; slot = next_of(slot, count))
 		if (table.nodes[slot].parent == parent && frame_pc(frame) == pc)
 			return slot + 1;
-	if (!table.nodes_left || !(frame = frame_define(pc)))
+	if (!table.nodes_left)
 		return 0;
+	frame = pc > PC_LAST_SPECIAL ? table.put : SPECIAL + (uint32_t)pc;
+	if (frame < SPECIAL) {
+		put_head(RECORD_FRAME);
+		put_varint(frame);
+		put_varint(pc);
+		put_varint(1); // the module
+		if (!commit())
+			return 0;
+	}
 	table.nodes[slot].parent = parent;
 	table.nodes[slot].frame = frame;
 	table.nodes_left--;
@@ -466,16 +455,10 @@ static void count_freed(const struct block *block)
 
 /* Blocks. An entry's state is stored last and cleared first: it says whether there is a block. */
 
-/* Aligned addresses have low bits that are 0. */
-static uint32_t block_home(uint64_t address)
-{
-	return home_of(address >> 2, table.block_count);
-}
-
 /* The block's entry, or the free one where it belongs. */
 static uint32_t block_slot(uint64_t address)
 {
-	uint32_t slot = block_home(address);
+	uint32_t slot = home_of(address, table.block_count);
 
 	while (table.blocks[slot].state && table.blocks[slot].address != address)
 		slot = next_of(slot, table.block_count);
@@ -506,7 +489,7 @@ static void close_gap(uint32_t gap)
 	for (; table.blocks[slot].state; slot = next_of(slot, table.block_count)) {
 		struct block block = table.blocks[slot];
 
-		if (distance(block_home(block.address), slot) < distance(gap, slot))
+		if (distance(home_of(block.address, table.block_count), slot) < distance(gap, slot))
 			continue;
 		table.blocks[slot].state = 0;
 		block_store(gap, &block);
@@ -672,9 +655,11 @@ NOINLINE void *mallow_embed_realloc(void *from, size_t size)
 #if defined(__x86_64__) || defined(__i386__) || defined(__aarch64__)
 #define FRAME_NEXT   0
 #define FRAME_RETURN 1
+#define SAVE_RETURN()
 #elif defined(__riscv)
-#define FRAME_NEXT   (-2)
-#define FRAME_RETURN (-1)
+#define FRAME_NEXT    (-2)
+#define FRAME_RETURN  (-1)
+#define SAVE_RETURN() __asm__ volatile("" : : : "ra") /* no leaf, which has another layout */
 #endif
 
 size_t mallow_embed_frame_pointers(uintptr_t *pcs, size_t max)
@@ -683,6 +668,7 @@ size_t mallow_embed_frame_pointers(uintptr_t *pcs, size_t max)
 #if defined(FRAME_NEXT) && defined(__GNUC__)
 	const uintptr_t *frame = __builtin_frame_address(0), *next;
 
+	SAVE_RETURN();
 	while (found < max) {
 		pcs[found++] = frame[FRAME_RETURN];
 		next = (const uintptr_t *)frame[FRAME_NEXT];
@@ -822,16 +808,16 @@ static bool put_records(void)
 	return commit() && fits;
 }
 
-/* Sets the id: that of the options, or one of what may differ between runs and devices. */
+/* The id of the options, or one of what may differ between runs, devices and builds. */
 static void make_id(const void *memory)
 {
-	const uint64_t differs[3] = {now(), (uintptr_t)memory, (uintptr_t)&table};
+	const uint64_t differs[3] = {now(), (uintptr_t)memory, table.options.build_id_size};
 	uint8_t bytes[88];
 	uint64_t hash;
 
 	zero(bytes, sizeof(bytes));
 	memcpy(bytes, differs, sizeof(differs));
-	if (table.options.build_id_size >= 20)
+	if (differs[2] >= 20)
 		memcpy(bytes + sizeof(differs), table.options.build_id, 20);
 	hash = checksum(bytes);
 	memcpy(table.id, &hash, 8);
