@@ -622,6 +622,7 @@ static void *move(void *from, const struct block *old, size_t size)
  */
 NOINLINE void *mallow_embed_realloc(void *from, size_t size)
 {
+	bool recorded = table.header != NULL;
 	struct block old;
 	struct call call;
 	uintptr_t state;
@@ -632,7 +633,7 @@ NOINLINE void *mallow_embed_realloc(void *from, size_t size)
 	if (!from)
 		return add(table.options.allocate(size), size, CALLER());
 	old.state = 0;
-	if (table.header) {
+	if (recorded) {
 		begin(&call, CALLER());
 		state = lock();
 		old = block_take(from);
@@ -640,14 +641,14 @@ NOINLINE void *mallow_embed_realloc(void *from, size_t size)
 	}
 	to = table.options.reallocate ? table.options.reallocate(from, size)
 				      : move(from, &old, size);
-	if (!table.header)
-		return to;
-	state = lock();
-	if (old.state && (to || !size || !block_put(&old)))
-		count_freed(&old);
-	if (to)
-		add_locked(to, size, &call);
-	unlock(state);
+	if (recorded) {
+		state = lock();
+		if (old.state && (to || !size || !block_put(&old)))
+			count_freed(&old);
+		if (to)
+			add_locked(to, size, &call);
+		unlock(state);
+	}
 	return to;
 }
 

@@ -293,6 +293,8 @@ class Table:
     def assert_consistent(self):
         """What holds for every table that nobody changed while it was copied."""
         assert self.baselines or self.base_ticks == self.header.ticks, "times are from the start on"
+        if self.header.minor >= 6:
+            self.assert_places()
         live = collections.Counter()
         sizes = collections.Counter()
         weights = collections.Counter()
