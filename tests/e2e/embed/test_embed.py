@@ -310,10 +310,11 @@ def tables_after_each_instruction(device):
         process.wait()
 
 
+@pytest.mark.parametrize("target", mostly_long(["x86-64", "i386"], 1))
 @pytest.mark.parametrize("opt", mostly_long(["-O2", "-O0"], 1))
-def test_halted_at_any_instruction(device, opt):
+def test_halted_at_any_instruction(device, target, opt):
     """What names something names a whole thing, wherever the processor is stopped."""
-    built = device("x86-64", "gcc", opt)
+    built = device(target, "gcc", opt)
     missing, changes, live = set(), 0, set()
     for data in tables_after_each_instruction(built):
         table = live_reader.Table(data)
@@ -385,7 +386,8 @@ def test_wrapped(tmp_path):
     """As README.md says: the linker makes calls of malloc() ours."""
     source, program = tmp_path / "wrapped.c", tmp_path / "wrapped"
     source.write_text(WRAPPED)
-    wrap = [f"-Wl,--wrap={name},--defsym=__wrap_{name}=mallow_embed_{name}" for name in ("malloc", "free", "realloc")]
+    wrap = [f"-Wl,--wrap={name},--defsym=__wrap_{name}=mallow_embed_{name}"
+            for name in ("malloc", "free", "realloc", "calloc")]
     run(["gcc", "-fno-builtin", f"-I{EMBED}", source, EMBED / "mallow_embed.c", *wrap, "-o", program])
     run([program, tmp_path / "table"])
     table = live_reader.read(tmp_path / "table")
