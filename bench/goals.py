@@ -17,6 +17,7 @@ PAGE_MS, FLAMEGRAPH_MS, FLAME_MS, NEXT_PAGE_MS, STREAM = 150, 200, 150, 20, 200
 VIEWS_MS = {"curves by fate": 120, "curves by function": 120, "sums by site": 120,
             "sums by function": 120, "sums by thread": 120, "space by function": 200}
 LIVE, LIVE_HEAPTRACE, SAMPLED = 1 / 5, 1 / 20, 1.03     # added CPU by theirs; slowdown
+CORE_S, CORE_PRIVATE, CORE_AGENT = 8, 300_000_000, 1_000_000   # ten million live blocks in a core dump
 LIVE_EACH, LIVE_SHARE, LIVE_REPORT_S = 48, 0.3, 1
 HUGE_LOAD_S, HUGE_ANSWER_S = 40, 1.5                  # of a hundred million
 HEADLINE_S, LOOKS = 0.3, 2                            # of ten million in 12 s; by one whole load
@@ -179,6 +180,18 @@ def of_growing(grown, goals):
                {needs: min(ratios) for needs, ratios in grown.looks.items()}, LOOKS, table.times)
 
 
+def of_core(dumped, goals):
+    if not dumped or dumped.blocks < 10_000_000:
+        return
+    goals.each(f"a report of a core dump with {table.count(dumped.blocks)} live blocks takes <= {CORE_S} s",
+               {name: min(values) for name, values in dumped.wall.items()}, CORE_S, "{:.1f} s".format)
+    goals.each(f"and <= {CORE_PRIVATE / 1e6:.0f} MB of private memory", dumped.private, CORE_PRIVATE,
+               lambda value: f"{value / 1e6:.0f} MB")
+    goals.add(dumped.added <= dumped.table + CORE_AGENT,
+              "live mode adds at most the table's own size to a core dump, and 1 MB of the agent's own data: "
+              f"{(dumped.added - dumped.table) / 1e6:.2f} MB more than the table's {dumped.table / 1e6:.0f} MB")
+
+
 def of_deep(deeply, goals):
     if not deeply:
         return
@@ -218,13 +231,15 @@ def of_web(seen, goals):
                                                     f"after it is opened: {min(file.drawn):.0f} ms")
 
 
-def section(results, pairs, scaling, lived=None, opened=None, deeply=None, grown=None, seen=None):
+def section(results, pairs, scaling, lived=None, opened=None, deeply=None, grown=None, seen=None,
+            dumped=None):
     goals = Goals()
     of_programs(results, goals)
     of_micro(pairs, scaling, goals)
     of_live(lived, goals)
     of_engine(opened, goals)
     of_growing(grown, goals)
+    of_core(dumped, goals)
     of_deep(deeply, goals)
     of_web(seen, goals)
     return ["Goals (of minima)", "", *goals.lines] if goals.lines else []

@@ -22,6 +22,7 @@ PROGRAMS = {
     "heaptrace_way": (["bench/workloads/heaptrace_way.cpp"],
                       ["-fPIC", "-fno-omit-frame-pointer", "-shared", "-ldl"]),
     "even_pace": (["tests/samples/even_pace.c"], ["-O1", "-fno-builtin", "-pthread"]),
+    "core_sites": (["bench/workloads/core_sites.c"], ["-O1", "-g"]),
     "many_sites": (["bench/many_sites.c"], ["-O1"]),
     "make_recording": (["bench/make_recording.c", "src/write/record_stream.c",
                         "src/write/sealed_chunk.c", "src/hosted/buf.c", "src/hosted/err.c"],

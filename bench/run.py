@@ -14,6 +14,7 @@ import pathlib
 import sys
 
 sys.dont_write_bytecode = True
+import core  # noqa: E402
 import deep  # noqa: E402
 import engine  # noqa: E402
 import growing  # noqa: E402
@@ -30,7 +31,7 @@ import web  # noqa: E402
 import workloads as programs  # noqa: E402
 from place import BENCH, Place  # noqa: E402
 
-SMALL = ("micro", "live", "engine", "growing", "deep", "web")
+SMALL = ("micro", "live", "core", "engine", "growing", "deep", "web")
 IDLE = 0.5                  # a load average above this disturbs the figures
 
 
@@ -106,6 +107,15 @@ def run_live(place, arguments):
     return live.measure(place, progress, arguments.fast)
 
 
+def run_core(place, arguments):
+    """(sections, core.Figures or None)."""
+    if not wanted(arguments, "core"):
+        return [], None
+    lines, found = core.measure(place, progress, arguments.fast)
+    blocks = table.count(found.blocks) if found else "many"
+    return [[f"A core dump with {blocks} live blocks of {core.SITES:,} sites, minimum/median", "", *lines]], found
+
+
 def run_engine(place, arguments):
     """(sections, engine.Figures or None)."""
     if not wanted(arguments, "engine"):
@@ -169,6 +179,7 @@ def main():
         workload.compare or arguments.compare_all else 0, progress)
     sections, pairs, scaling = run_micro(place, arguments)
     live_sections, lived = run_live(place, arguments)
+    core_sections, dumped = run_core(place, arguments)
     engine_sections, opened = run_engine(place, arguments)
     growing_sections, grown = run_growing(place, arguments)
     deep_sections, deeply = run_deep(place, arguments)
@@ -178,8 +189,8 @@ def main():
     text = report.text_of([
         report.head(place, started, number, load, busy) + absent,
         *(report.programs(results) if workloads else []), *sections, *live_sections,
-        *engine_sections, *growing_sections, *deep_sections, *web_sections,
-        goals.section(results, pairs, scaling, lived, opened, deeply, grown, seen)])
+        *core_sections, *engine_sections, *growing_sections, *deep_sections, *web_sections,
+        goals.section(results, pairs, scaling, lived, opened, deeply, grown, seen, dumped)])
     print(text, end="")
     output = arguments.output or BENCH / "results" / f"{started:%Y-%m-%d-%H%M}.txt"
     output.parent.mkdir(exist_ok=True)

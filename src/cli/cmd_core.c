@@ -15,7 +15,20 @@
 #include "report/json/core_json.h"
 #include "report/text/core_text.h"
 
-enum { SORT, TOP, SIZES, JSON, OUTPUT, RAW, BYTES, WIDTH, FULL, PLUMBING, DEBUG_SYMBOLS };
+enum {
+	SORT,
+	TOP,
+	SIZES,
+	JSON,
+	OUTPUT,
+	RAW,
+	ADDR2LINE,
+	BYTES,
+	WIDTH,
+	FULL,
+	PLUMBING,
+	DEBUG_SYMBOLS
+};
 
 static const struct option_spec options_of_core[] = {
 	[SORT] = {.name = "sort",
@@ -33,6 +46,10 @@ static const struct option_spec options_of_core[] = {
 	[RAW] = {.name = "raw",
 		 .text = "the files are memory without headers, all of one process: from a debug "
 			 "probe, or pieces of /proc/PID/mem"},
+	[ADDR2LINE] = {.name = "addr2line",
+		       .value = "CMD",
+		       .text = "a program that names PROGRAM's code as addr2line does, for a "
+			       "format that mallow does not read"},
 	[BYTES] = {.name = "bytes", .text = "sums to the last digit"},
 	[WIDTH] = WIDTH_OPTION,
 	[FULL] = {.name = "full", .text = "cut, fold and leave out nothing"},
@@ -46,6 +63,7 @@ static const int exclusive[][2] = {
 CLEANUP_DEFINE(struct filter *, filter_destroy);
 CLEANUP_DEFINE(struct symbolizer *, symbolizer_destroy);
 CLEANUP_DEFINE(struct plumbing *, plumbing_destroy);
+CLEANUP_DEFINE(struct addr2line *, addr2line_end);
 
 /* What is wanted, and what it is made of. */
 struct report {
@@ -146,6 +164,11 @@ static int run(const struct command *command, const struct options *options)
 {
 	cleanup(symbolizer_destroy_at) struct symbolizer *symbolizer = NULL;
 	cleanup(plumbing_destroy_at) struct plumbing *plumbing = NULL;
+	cleanup(addr2line_end_at) struct addr2line *addr2line = NULL;
+	const struct core_files_wanted wanted = {
+		.raw = options->values[RAW] != NULL,
+		.foreign = options->values[ADDR2LINE] != NULL,
+	};
 	struct report report = {.options = options};
 	struct err *err = NULL;
 	int status = CLI_OK;
@@ -161,7 +184,12 @@ static int run(const struct command *command, const struct options *options)
 		status = cli_report_err(err);
 	}
 	if (status == CLI_OK)
-		status = core_files_find(options, options->values[RAW] != NULL, &report.files);
+		status = core_files_find(options, &wanted, &report.files);
+	if (status == CLI_OK && wanted.foreign) {
+		err = addr2line_start(options->values[ADDR2LINE], report.files.program, &addr2line);
+		report.naming.addr2line = addr2line;
+		status = cli_report_err(err);
+	}
 	if (status == CLI_OK) {
 		report.view.path = report.files.paths[0];
 		status = make_report(&report);

@@ -80,7 +80,7 @@ static bool finish_one(const char *path, enum finish_compress compress, bool ind
 	bool loads = true;
 	struct err *err;
 
-	err = file_kind_check(path);
+	err = file_kind_check_own(path, "cannot be finished");
 	if (!err)
 		err = finish_inspect(path, compress, &result.state);
 	if (!err && (result.state == FINISH_NEEDED || result.state == FINISH_RESTORE))

@@ -38,7 +38,7 @@ static struct err *find_stored(struct core_files *files)
 {
 	struct err *err = NULL;
 
-	if (!files->raw && stored_core_is_pid(files->paths[0])) {
+	if (!files->wanted.raw && stored_core_is_pid(files->paths[0])) {
 		err = stored_core_find(files->paths[0], &files->stored);
 		files->stored_list[0] = files->stored;
 		files->paths = files->stored_list;
@@ -46,22 +46,23 @@ static struct err *find_stored(struct core_files *files)
 	return err;
 }
 
-int core_files_find(const struct options *options, bool raw, struct core_files *ret)
+int core_files_find(const struct options *options, const struct core_files_wanted *wanted,
+		    struct core_files *ret)
 {
 	const char *const *operands = (const char *const *)options->operands;
 	size_t count = (size_t)options->operand_count;
-	bool program = raw ? is_program(operands[0]) : count > 1;
+	bool program = wanted->foreign || (wanted->raw ? is_program(operands[0]) : count > 1);
 
 	*ret = (struct core_files){
 		.program = program ? operands[0] : NULL,
 		.paths = operands + program,
 		.count = count - program,
-		.raw = raw,
+		.wanted = *wanted,
 	};
 	if (!ret->count)
 		return cli_error(CLI_USAGE, "'%s' is a program: which dump of its memory?",
 				 operands[0]);
-	if (!raw && ret->count > 1)
+	if (!wanted->raw && ret->count > 1)
 		return cli_error(CLI_USAGE, "one core dump at a time, with its program in front: "
 					    "only with --raw there may be several");
 	return cli_report_err(find_stored(ret));
@@ -99,6 +100,8 @@ static struct err *check_program(const struct core_files *files, const struct re
 	err = elf_image_open(files->program, &image);
 	if (err)
 		return err_prefix(err, "no names can be read from '%s'", files->program);
+	if (!elf_image_is_loadable(image))
+		return err_create("'%s' is no program; the order is PROGRAM CORE", files->program);
 	size = elf_image_build_id(image, &id);
 	if (!size || !module || !module->build_id_size ||
 	    elf_image_has_build_id(image, module->build_id, module->build_id_size))
@@ -122,10 +125,11 @@ bool core_files_open(const struct core_files *files, struct naming *naming, stru
 	struct loaded loaded = {0};
 	struct err *err = NULL;
 
-	if (!(files->raw ? open_raw(files, &loaded)
-			 : loaded_open_needs(files->paths[0], RECORDING_BLOCKS, NULL, &loaded)))
+	if (!(files->wanted.raw
+		      ? open_raw(files, &loaded)
+		      : loaded_open_needs(files->paths[0], RECORDING_BLOCKS, NULL, &loaded)))
 		return false;
-	if (files->program)
+	if (files->program && !files->wanted.foreign)
 		err = check_program(files, loaded.recording);
 	naming->program = files->program;
 	if (!err)

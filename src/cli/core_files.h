@@ -5,18 +5,24 @@
 #include "cli/loaded.h"
 #include "cli/options.h"
 
+struct core_files_wanted {
+	bool raw;     /* the dumps have no headers */
+	bool foreign; /* the first operand is a program in a format of which we know nothing */
+};
+
 /* Zeroed: none. */
 struct core_files {
 	const char *program;      /* NULL: not given */
 	const char *const *paths; /* the dumps; all operands behind the program */
 	size_t count;
-	bool raw;
+	struct core_files_wanted wanted;
 	char *stored; /* the path found for a process's number, owned; NULL: none */
 	const char *stored_list[1];
 };
 
 /* Sorts the operands. Returns the exit status; an error was printed. */
-int core_files_find(const struct options *options, bool raw, struct core_files *ret);
+int core_files_find(const struct options *options, const struct core_files_wanted *wanted,
+		    struct core_files *ret);
 /* Accepts a zeroed struct. */
 void core_files_deinit(struct core_files *files);
 

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "coredump/coredump.h"
 #include "coredump/core_elf.h"
 #include "hosted/cleanup.h"
 #include "hosted/files/decompressed.h"
@@ -126,4 +127,16 @@ struct err *file_kind_check(const char *path)
 	if (kind)
 		return err_create("'%s' is no recording: it is %s", path, kind);
 	return NULL;
+}
+
+struct err *file_kind_check_own(const char *path, const char *why)
+{
+	struct err *err = file_kind_check(path);
+	auto_close int fd = err ? -1 : open(path, O_RDONLY | O_CLOEXEC);
+
+	if (fd >= 0 && coredump_is(fd))
+		return err_create("'%s' is a core dump, which %s: mallow core and mallow report "
+				  "read it",
+				  path, why);
+	return err;
 }

@@ -247,6 +247,17 @@ static struct err *narrow(const struct report_wanted *wanted, const struct loade
 	return NULL;
 }
 
+/* Refuses what a live table would answer with nothing, although it does not know. */
+static struct err *check_view(const struct report_wanted *wanted,
+			      const struct recording_facts *facts)
+{
+	if (facts->live && wanted->view == REPORT_ERRORS)
+		return err_create("--errors: a live table does not know frees; a recording does");
+	if (facts->live && wanted->view == REPORT_POOLS)
+		return err_create("--pools: a live table does not know pools; a recording does");
+	return NULL;
+}
+
 /*
  * Writes the report of a loaded recording. *failed: it could not be shown; for instance it has no
  * such mark, or a pattern is too costly.
@@ -260,8 +271,10 @@ static struct err *write_loaded(struct writer *writer, const struct loaded *load
 		.symbolized = loaded->symbolized,
 	};
 	struct seen_blocks seen = {0};
-	struct err *err = narrow(writer->wanted, loaded, &view, &moment, &subject, &seen);
+	struct err *err = check_view(writer->wanted, recording_facts(loaded->recording));
 
+	if (!err)
+		err = narrow(writer->wanted, loaded, &view, &moment, &subject, &seen);
 	if (!err)
 		return write_subject(writer, &subject, &seen, failed);
 	*failed = true;

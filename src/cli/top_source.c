@@ -96,7 +96,7 @@ struct err *top_source_open(const char *typed, int *ret)
 					  "run, or has ended, or is somebody else's",
 					  pid);
 	} else {
-		err = file_kind_check(typed);
+		err = file_kind_check_own(typed, "does not change");
 		if (err)
 			return err;
 		fd = open(typed, O_RDONLY | O_CLOEXEC | O_NONBLOCK);

@@ -208,6 +208,7 @@ static struct err *find_table(struct coredump *coredump, char **recording)
 struct err *coredump_open(const char *name, int fd, struct coredump **ret, char **recording)
 {
 	cleanup(coredump_close_at) struct coredump *coredump = create(name);
+	enum decompressed_kind kind;
 	uint8_t head[HEAD];
 	ssize_t got;
 	struct err *err;
@@ -215,6 +216,10 @@ struct err *coredump_open(const char *name, int fd, struct coredump **ret, char 
 	*recording = NULL;
 	if (!coredump)
 		return err_no_memory();
+	got = pread(fd, head, sizeof(head), 0);
+	if (got < 0)
+		return err_create_errno(errno, "%s", name);
+	kind = decompressed_kind(head, (size_t)got);
 	err = decompressed_open(name, fd, &coredump->fd);
 	if (err)
 		return err;
@@ -222,7 +227,8 @@ struct err *coredump_open(const char *name, int fd, struct coredump **ret, char 
 		fd = coredump->fd;
 	got = pread(fd, head, sizeof(head), 0);
 	if (got < 0 || !core_elf_is_core(head, (size_t)got))
-		return err_create("%s: compressed, but not a core dump", name);
+		return err_create("'%s' is no recording: it is %s data with no core dump in it",
+				  name, decompressed_name(kind));
 	err = core_elf_read(name, fd, &coredump->image);
 	if (!err)
 		err = find_table(coredump, recording);

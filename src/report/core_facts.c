@@ -22,6 +22,24 @@ const char *core_facts_signal(const struct recording_facts *facts)
 	return text;
 }
 
+void core_facts_json(struct json_writer *json, const struct recording_facts *facts)
+{
+	const struct coredump_facts *core = facts->core;
+
+	if (!core) {
+		json_null(json);
+		return;
+	}
+	json_object(json);
+	json_field_text(json, "signal", core_facts_signal(facts));
+	json_field_bool(json, "raw", core->raw);
+	json_field_u64(json, "pid", core->pid);
+	json_field_u64(json, "owner", core->owner);
+	json_field_u64(json, "missing_bytes", core->missing);
+	json_field_u64(json, "cut_bytes", core->cut);
+	json_end(json);
+}
+
 const char *core_facts_end(const struct recording_facts *facts)
 {
 	static __thread char text[40];

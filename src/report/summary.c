@@ -58,7 +58,9 @@ static void put_leaked(struct buf *buf, const struct style *style,
 	struct formatted blocks = format_counted(sum->leaked_blocks, "block", style->exact);
 
 	put_label(buf, style, "leaked", format_bytes(sum->leaked_bytes, style->exact).text);
-	if (facts->writing)
+	if (facts->core)
+		buf_printf(buf, "live then, in %s: may be no leaks\n", blocks.text);
+	else if (facts->writing)
 		buf_printf(buf, "live now, in %s not freed so far\n", blocks.text);
 	else if (facts->complete)
 		buf_printf(buf, "live at the end, in %s never freed\n", blocks.text);
@@ -129,6 +131,8 @@ void summary_write(struct buf *buf, const struct style *style, const struct reco
 /* What the blocks are that were not freed: leaks, if all is known. */
 static const char *not_freed(const struct recording_facts *facts)
 {
+	if (facts->core)
+		return "live then";
 	if (facts->live || facts->writing)
 		return "live now";
 	if (facts->complete)

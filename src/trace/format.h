@@ -89,6 +89,12 @@ static_assert(offsetof(struct trace_header, end_reason) == 104, "section 2");
 static_assert(offsetof(struct trace_header, cull_ns) == 120, "section 2");
 static_assert(offsetof(struct trace_header, losses) == 128, "section 2");
 
+/*
+ * In the header's page, behind the live table's part of it: how many streams an ended recording has
+ * at least, 4 bytes; 0: not said.
+ */
+#define TRACE_STREAMS_OFFSET 304
+
 enum trace_chunk_kind {
 	TRACE_CHUNK_EVENTS = 1,
 	TRACE_CHUNK_PACKED = 2,  /* several events chunks of one stream, compressed */

@@ -1,7 +1,7 @@
 /*
- * heapprof's first test: allocates and frees by turns, so that known blocks of known sizes stay, and
- * ends in a way that leaves a core: by the argument, "null" (a write to NULL), "abort", "limit" (an
- * allocation beyond RLIMIT_AS, then abort), or "wait" (it waits to be dumped by others).
+ * heapprof's first test: allocates and frees by turns, so that known blocks of known sizes stay,
+ * and ends in a way that leaves a core: by the argument, "null" (a write to NULL), "abort", "limit"
+ * (an allocation beyond RLIMIT_AS, then abort), or "wait" (it waits to be dumped by others).
  *
  * EXPECT keep_odd: leaked_blocks=8 leaked_bytes=1048576
  * EXPECT keep_large: leaked_blocks=1 leaked_bytes=1048576
@@ -15,7 +15,8 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-/* The sizes are 131071 and 131073 by turns: below and above where glibc maps blocks by themselves. */
+/* The sizes are 131071 and 131073 by turns: below and above where glibc maps blocks by themselves.
+ */
 static NOINLINE void keep_odd(void)
 {
 	for (int i = 0; i < 8; i++) {

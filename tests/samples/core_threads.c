@@ -11,6 +11,7 @@ static pthread_barrier_t all_there;
 
 static NOINLINE void *keep_bytes(void *argument)
 {
+	pthread_setname_np(pthread_self(), argument);
 	for (int i = 0; i < 1024; i++)
 		keep(malloc(1));
 	pthread_barrier_wait(&all_there);
@@ -23,10 +24,8 @@ int main(void)
 	pthread_t threads[2];
 
 	pthread_barrier_init(&all_there, NULL, 3);
-	for (int i = 0; i < 2; i++) {
-		pthread_create(&threads[i], NULL, keep_bytes, NULL);
-		pthread_setname_np(threads[i], i ? "second" : "first");
-	}
+	for (int i = 0; i < 2; i++)
+		pthread_create(&threads[i], NULL, keep_bytes, i ? "second" : "first");
 	pthread_barrier_wait(&all_there);
 	*(volatile int *)NULL = 0;
 	return 0;

@@ -39,6 +39,7 @@ struct process {
 	uint32_t own_stacks;        /* atomic: own_stack.h */
 	uint32_t next_stream;       /* atomic */
 	uint32_t threads_made;      /* atomic: thread->number */
+	uint32_t streams_begun;     /* atomic: streams that have a chunk in the file */
 	bool facts_written;         /* by the thread of the first stream */
 	struct thread *threads;     /* atomic list of all ever made, by all_next */
 	struct thread *lone_thread; /* atomic; see event_clock.h */

@@ -133,6 +133,17 @@ struct ending {
 	int status;
 };
 
+/* By this number readers notice a file of which whole streams are cut off. */
+static void count_streams(struct trace_header *header)
+{
+	uint32_t *streams = (uint32_t *)((char *)header + TRACE_STREAMS_OFFSET);
+
+	// A private slot comes into the file only if something is committed.
+	*streams = recording->file.header_private
+			   ? 0
+			   : __atomic_load_n(&process->streams_begun, __ATOMIC_RELAXED);
+}
+
 static void end(void *argument)
 {
 	const struct ending *ending = argument;
@@ -143,6 +154,7 @@ static void end(void *argument)
 	write_end(thread_self, ending->reason, ending->status);
 	header->end_reason = ending->reason;
 	header->end_status = (uint32_t)ending->status;
+	count_streams(header);
 	__atomic_store_n(&header->state, TRACE_STATE_ENDED, __ATOMIC_RELEASE);
 	process_flush();
 	if (process_state() == PROCESS_RECORDING)

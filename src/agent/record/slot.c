@@ -69,6 +69,8 @@ static void open_chunk(struct thread *thread)
 	size_t room = thread->slot_size - CHUNK_OVERHEAD;
 
 	set_commit(chunk, thread->sequence, 0);
+	if (!thread->sequence)
+		__atomic_add_fetch(&process->streams_begun, 1, __ATOMIC_RELAXED);
 	// A chunk begins with an empty stack, unless the stack is deep: written again into every
 	// chunk it would fill it. Then the chunk takes over the stack of the one before (section
 	// 5).

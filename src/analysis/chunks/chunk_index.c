@@ -389,8 +389,10 @@ static void count(struct chunk_index *index)
 	for (size_t i = 0; i < index->chunks.count; i++) {
 		const struct trace_chunk *header = &index->chunks.items[i].header;
 
-		if (!i || header->stream != stream)
+		if (!i || header->stream != stream) {
 			next = 0;
+			index->streams++;
+		}
 		stream = header->stream;
 		index->missing += chunk_sequence(header) - next;
 		next = (uint64_t)chunk_sequence(header) + 1;

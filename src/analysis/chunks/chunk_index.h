@@ -41,6 +41,7 @@ struct chunk_index {
 	uint64_t file_size;                       /* at the end of the walk */
 	uint64_t payload;                         /* committed bytes of all chunks */
 	uint64_t missing;                         /* missing sequence numbers */
+	uint32_t streams;                         /* how many there are */
 	/*
 	 * A hash of the chunks' headers, without where and how chunks are stored. So a recording
 	 * has the same one before and after it is finished.

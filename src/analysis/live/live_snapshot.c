@@ -27,42 +27,47 @@ struct err *live_chunk_read(const struct byte_source *source, struct chunk_exten
 	return byte_source_read(source, extent.offset + LIVE_CHUNK_OFFSET, ret, sizeof(*ret), &got);
 }
 
-/* A chunk of a part, while it is read. */
-struct part_chunk {
-	struct live_chunk head;
-	uint64_t array; /* where in the file its entries begin */
-	uint64_t count; /* how many of them the file has */
+/* The entries of a part that one chunk has. */
+struct part_piece {
+	uint32_t entry_size;
+	uint64_t array; /* where in the file they begin */
+	uint64_t first; /* number of the first one */
+	uint64_t count; /* how many the file has */
 };
 
-/* Sets array and count. */
-static struct err *find_array(const struct byte_source *source, const struct chunk_index *index,
-			      struct chunk_extent extent, struct part_chunk *chunk)
+/* Finds the entries of a chunk. */
+static struct err *find_piece(const struct byte_source *source, const struct chunk_index *index,
+			      struct chunk_extent extent, const struct live_chunk *head,
+			      struct part_piece *ret)
 {
 	uint64_t end = extent.offset + extent.size, start = 0;
 	size_t got;
 	struct err *err =
-		byte_source_read(source, extent.offset + LIVE_CHUNK_OFFSET + sizeof(chunk->head),
-				 &start, sizeof(start), &got);
+		byte_source_read(source, extent.offset + LIVE_CHUNK_OFFSET + sizeof(*head), &start,
+				 sizeof(start), &got);
 
 	if (err)
 		return err;
 	// Up to version 1.5 it is not said.
 	if (!start)
 		start = LIVE_ARRAY_OFFSET;
-	chunk->array = extent.offset + start;
-	chunk->count = 0;
 	if (start > extent.size)
-		return NULL;
+		start = extent.size;
 	if (end > index->file_size)
 		end = index->file_size;
-	if (end > chunk->array)
-		chunk->count = (end - chunk->array) / chunk->head.entry_size;
-	if (chunk->count > chunk->head.count)
-		chunk->count = chunk->head.count;
+	*ret = (struct part_piece){
+		.entry_size = head->entry_size,
+		.array = extent.offset + start,
+		.first = head->first,
+	};
+	if (end > ret->array)
+		ret->count = (end - ret->array) / head->entry_size;
+	if (ret->count > head->count)
+		ret->count = head->count;
 	return NULL;
 }
 
-typedef struct err *take_entries(const struct byte_source *source, const struct part_chunk *chunk,
+typedef struct err *take_entries(const struct byte_source *source, const struct part_piece *piece,
 				 void *argument);
 
 /* Calls take for each chunk of a part. */
@@ -70,18 +75,19 @@ static struct err *each_chunk(const struct byte_source *source, const struct chu
 			      enum live_part part, size_t entry_size, take_entries *take,
 			      void *argument)
 {
-	struct part_chunk chunk;
+	struct part_piece piece;
+	struct live_chunk head;
 	struct err *err = NULL;
 
 	for (size_t i = 0; !err && i < index->live.count; i++) {
 		struct chunk_extent extent = index->live.items[i];
 
-		err = live_chunk_read(source, extent, &chunk.head);
-		if (err || chunk.head.part != part || chunk.head.entry_size != entry_size)
+		err = live_chunk_read(source, extent, &head);
+		if (err || head.part != part || head.entry_size != entry_size)
 			continue;
-		err = find_array(source, index, extent, &chunk);
+		err = find_piece(source, index, extent, &head, &piece);
 		if (!err)
-			err = take(source, &chunk, argument);
+			err = take(source, &piece, argument);
 	}
 	return err;
 }
@@ -92,30 +98,30 @@ struct array {
 	uint64_t count;
 };
 
-static struct err *note_end(const struct byte_source *source, const struct part_chunk *chunk,
+static struct err *note_end(const struct byte_source *source, const struct part_piece *piece,
 			    void *argument)
 {
-	uint64_t *end = argument, first = chunk->head.first;
+	uint64_t *end = argument;
 
-	if (first < UINT32_MAX && first + chunk->count > *end)
-		*end = first + chunk->count;
+	if (piece->first < UINT32_MAX && piece->first + piece->count > *end)
+		*end = piece->first + piece->count;
 	return NULL;
 }
 
-static struct err *copy_entries(const struct byte_source *source, const struct part_chunk *chunk,
+static struct err *copy_entries(const struct byte_source *source, const struct part_piece *piece,
 				void *argument)
 {
 	struct array *array = argument;
-	uint64_t first = chunk->head.first, count = chunk->count;
+	uint64_t count = piece->count;
 	size_t got;
 
-	if (first >= array->count)
+	if (piece->first >= array->count)
 		return NULL;
-	if (count > array->count - first)
-		count = array->count - first;
-	return byte_source_read(source, chunk->array,
-				array->entries + first * chunk->head.entry_size,
-				count * chunk->head.entry_size, &got);
+	if (count > array->count - piece->first)
+		count = array->count - piece->first;
+	return byte_source_read(source, piece->array,
+				array->entries + piece->first * piece->entry_size,
+				count * piece->entry_size, &got);
 }
 
 /* *count becomes how many entries there are, or stays if there are more. */

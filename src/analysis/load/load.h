@@ -129,9 +129,10 @@ struct load {
 	uint64_t taken_before;        /* all events before these ticks are taken */
 	bool late;                    /* a stream has a new event that should be among these */
 	struct tick_clock clock;
-	uint64_t now;        /* the time of the event being taken; never goes back */
-	uint64_t last_ticks; /* the latest time so far */
-	bool free_stacks;    /* frees have stacks: TRACE_FREE_STACKS */
+	uint64_t now;              /* the time of the event being taken; never goes back */
+	uint64_t last_ticks;       /* the latest time so far */
+	bool free_stacks;          /* frees have stacks: TRACE_FREE_STACKS */
+	uint32_t expected_streams; /* an ended recording has so many at least */
 	bool end_seen;
 	uint64_t end_ticks, end_monotonic_ns;
 	enum trace_end end_reason; /* as the end record says */

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "analysis/load/load.h"
+#include "base/bytes.h"
 #include "hosted/cleanup.h"
 #include "trace/header_check.h"
 
@@ -123,11 +124,29 @@ static struct err *read_header(struct load *load, struct trace_header *ret)
 	return err ? err : check(load->source, data, got, ret);
 }
 
+/* Reads how many streams an ended recording has at least. Old ones do not say. */
+static struct err *read_streams(struct load *load)
+{
+	uint8_t number[4] = {0};
+	struct err *err;
+	size_t got;
+
+	load->expected_streams = 0;
+	if (load->header.state != TRACE_STATE_ENDED)
+		return NULL;
+	err = byte_source_read(load->source, TRACE_STREAMS_OFFSET, number, sizeof(number), &got);
+	if (!err && got == sizeof(number))
+		load->expected_streams = bytes_u32(number);
+	return err;
+}
+
 struct err *load_header(struct load *load)
 {
 	struct recording_facts *facts = &load->recording->facts;
 	struct err *err = read_header(load, &load->header);
 
+	if (!err)
+		err = read_streams(load);
 	if (err)
 		return err;
 	copy_facts(facts, &load->header);
@@ -151,5 +170,5 @@ struct err *load_header_again(struct load *load, bool *ret)
 	if (*ret && load->end_seen)
 		load_note_end(load);
 	load->header = header;
-	return NULL;
+	return read_streams(load);
 }

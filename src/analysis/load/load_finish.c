@@ -82,6 +82,9 @@ void load_chunk_facts(struct load *load)
 	facts->chunks = load->index.chunks.count;
 	facts->compressed = load->index.packs.count != 0;
 	facts->missing_chunks = load->index.missing;
+	// A stream of which nothing is there had one chunk at least.
+	if (load->index.streams < load->expected_streams)
+		facts->missing_chunks += load->expected_streams - load->index.streams;
 	facts->damaged_chunks = load->damage.chunks;
 	if (load->damage.chunks) {
 		facts->first_damage = load->damage.first_offset;

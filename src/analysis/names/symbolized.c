@@ -25,8 +25,9 @@ struct symbolized {
 	struct symbolizer *symbolizer;
 	struct symbolizer *own_symbolizer; /* NULL: the caller's is used */
 	const struct plumbing *plumbing;   /* borrowed; NULL: the built-in list */
-	const char *program;               /* struct naming's */
-	struct symbols_section *section;   /* NULL: the recording has no names */
+	const char *program;               /* struct naming's, as the next one */
+	struct addr2line *addr2line;
+	struct symbols_section *section; /* NULL: the recording has no names */
 	struct symbols_jit jit;
 	bool jit_known;
 	struct symbol jit_symbol; /* result of the last look-up in jit */
@@ -117,6 +118,7 @@ struct err *symbolized_create(const struct recording *recording, const struct na
 	symbolized->symbolizer = symbolizer ? symbolizer : symbolized->own_symbolizer;
 	symbolized->plumbing = naming ? naming->plumbing : NULL;
 	symbolized->program = naming ? naming->program : NULL;
+	symbolized->addr2line = naming ? naming->addr2line : NULL;
 	*ret = steal(&symbolized);
 	return NULL;
 }
@@ -202,6 +204,8 @@ static struct err *find_in_file(struct symbolized *symbolized, struct name_sourc
 	const char *path = symbolized_path(symbolized, module);
 	struct err *err = NULL;
 
+	if (symbolized->addr2line && is_program(symbolized, module))
+		return addr2line_find(symbolized->addr2line, address, ret, count);
 	if (symbolized->program && is_program(symbolized, module))
 		path = symbolized->program;
 	symbolized->files_open = true;

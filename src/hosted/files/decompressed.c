@@ -46,6 +46,21 @@ enum decompressed_kind decompressed_kind(const void *head, size_t size)
 	return DECOMPRESSED_NONE;
 }
 
+const char *decompressed_name(enum decompressed_kind kind)
+{
+	switch (kind) {
+	case DECOMPRESSED_GZIP:
+		return "gzip";
+	case DECOMPRESSED_ZSTD:
+		return "zstd";
+	case DECOMPRESSED_LZ4:
+		return "lz4";
+	case DECOMPRESSED_NONE:
+		break;
+	}
+	return "";
+}
+
 static bool begin(struct stream *stream)
 {
 	switch (stream->kind) {

@@ -17,6 +17,9 @@ enum decompressed_kind {
 /* What a file that begins with these bytes is compressed by. */
 enum decompressed_kind decompressed_kind(const void *head, size_t size);
 
+/* "gzip", "zstd", "lz4"; of DECOMPRESSED_NONE "". */
+const char *decompressed_name(enum decompressed_kind kind);
+
 /*
  * Decompresses the file at fd, which stays the caller's, into the cache folder. Zeros take no room
  * there. *ret: the new file, which the caller closes; -1: the file is not compressed.

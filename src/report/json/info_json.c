@@ -2,6 +2,8 @@
 
 #include <stdio.h>
 
+#include "report/core_facts.h"
+
 struct loss_name {
 	const char *name;
 };
@@ -99,6 +101,8 @@ static void put_gaps(struct json_writer *json, const struct recording_facts *fac
 	json_field_bool(json, "free_stacks", facts->free_stacks);
 	json_field_u64(json, "missing_chunks", facts->missing_chunks);
 	json_field_u64(json, "damaged_chunks", facts->damaged_chunks);
+	json_key(json, "core");
+	core_facts_json(json, facts);
 	json_key(json, "first_damage");
 	if (facts->damaged_chunks) {
 		json_object(json);

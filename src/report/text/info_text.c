@@ -138,8 +138,9 @@ static void put_file(struct buf *buf, const struct recording_facts *facts, bool 
 	if (facts->events >= COST_EVENTS)
 		buf_printf(buf, ", %.1f bytes an event",
 			   (double)facts->file_size / (double)facts->events);
-	buf_printf(buf, ", format %u.%u%s%s\n", facts->version_major, facts->version_minor,
-		   facts->finished ? ", finished" : "", facts->compressed ? ", compressed" : "");
+	buf_printf(buf, ", format %u.%u%s%s%s\n", facts->version_major, facts->version_minor,
+		   facts->finished ? ", finished" : "", facts->compressed ? ", compressed" : "",
+		   facts->core ? ", in a core dump" : "");
 }
 
 static void put_complete(struct buf *buf, const struct style *style,
@@ -149,6 +150,11 @@ static void put_complete(struct buf *buf, const struct style *style,
 
 	if (facts->complete)
 		put_line(buf, "complete", "yes");
+	else if (facts->core && facts->core->missing)
+		buf_printf(buf, "  %-11sno: %s of the table are missing in the dump\n", "complete",
+			   format_bytes(facts->core->missing, false).text);
+	else if (facts->core && !facts->lost && !facts->damaged_chunks)
+		put_line(buf, "complete", "as it was dumped");
 	else if (facts->writing)
 		put_line(buf, "complete", "not yet: it is still being written");
 	else if (facts->lost || facts->missing_chunks || facts->damaged_chunks)

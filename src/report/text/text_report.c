@@ -129,8 +129,9 @@ static void put_moment(struct buf *buf, const struct style *style,
 void text_report_live(struct buf *buf, const struct recording_facts *facts)
 {
 	if (facts->core)
-		buf_text(buf, "  a live table in a core dump: what was live then counts as peak and "
-			      "as leaked\n");
+		buf_text(buf,
+			 "  a live table in a core dump: what was live then counts as peak and "
+			 "as leaked\n");
 	else if (facts->live)
 		buf_text(buf, "  a live table: what is live now counts as peak and as leaked\n");
 	core_facts_put(buf, facts);

@@ -115,6 +115,8 @@ class Header:
         self.free_stacks = bool(self.flags & 8)
         self.begun_by_start = bool(self.flags & 16)
         self.ended = self.state == 1
+        # So many streams there are at least.
+        self.streams = struct.unpack_from("<I", data, 304)[0] if self.ended else 0
 
 
 class Chunk:
@@ -665,6 +667,7 @@ class Recording:
             self.threads.update((thread.number, thread) for thread in self.streams[number].threads)
             in_streams.append(self.events)
             pools_in_streams.append(self.pool_events)
+        self.missing += max(0, self.header.streams - len(self.streams))
         # A damaged packed chunk is one place, however many of its chunks suffer.
         places = {c.offset: c.damage for c in reversed(self.chunks)
                   if c.damage and not c.superseded and c.kind <= PACKED}

@@ -141,6 +141,16 @@ def test_filters(tool, sizes_core):
         assert run.stderr.count("\n") == 1
 
 
+def test_what_is_not_known(tool, sizes_core, compile_sample):
+    """A table has no frees and no pools: what asks for them is refused, not answered with nothing."""
+    for words, said in ((["report", "--errors"], "--errors"), (["report", "--pools"], "--pools"),
+                        (["finish"], "cannot be finished"), (["top"], "does not change"),
+                        (["core", sizes_core], "is no program")):
+        run = tool(*words, sizes_core, check=False)
+        assert run.returncode == 1 and said in run.stderr and run.stderr.count("\n") == 1, (words, run.stderr)
+        assert not run.stdout
+
+
 def test_options(tool, sizes_core, tmp_path):
     tool("core", "-o", tmp_path / "out", "--top", "1", sizes_core)
     assert "--top 0" in (tmp_path / "out").read_text()
@@ -198,6 +208,34 @@ def test_moved_program(tool, agent, compile_sample, tmp_path):
     moved.unlink()
     assert "keep_large" not in tool("core", core).stdout
     assert_sizes(core_json(tool, compile_sample("core_sizes"), core))
+
+
+def test_addr2line(tool, sizes_core, compile_sample, tmp_path):
+    """Names by another program: the same as by mallow itself, where both can read the file."""
+    program = compile_sample("core_sizes")
+    ours = core_json(tool, program, sizes_core)
+    theirs = core_json(tool, "--addr2line", "addr2line", program, sizes_core)
+
+    def places(report):
+        return [[(frame["function"], frame["line"]) for frame in site["stack"] if "core_sizes.c" in (frame["file"] or "")]
+                for site in report["sites"]]
+
+    assert places(ours) == places(theirs) and places(ours)[0]
+    # A file that mallow cannot read is the other program's business.
+    foreign = tmp_path / "foreign"
+    foreign.write_text("no ELF file\n")
+    script = tmp_path / "names"
+    script.write_text("#!/bin/sh\nwhile read a; do echo $a; case $a in 0xffffffffffffffff) echo '??';; *) echo inner; "
+                      "echo a.c:7; echo outer;; esac; echo 'b.c:8 (discriminator 2)'; done\n")
+    script.chmod(0o755)
+    report = core_json(tool, "--addr2line", script, foreign, sizes_core)
+    frames = [(frame["function"], frame["file"], frame["line"]) for frame in report["sites"][0]["stack"]]
+    assert frames[:2] == [("inner", "a.c", 7), ("outer", "b.c", 8)]
+    for command, said in (("true", "has ended"), ("sh -c 'echo hello; cat >/dev/null'", "as addr2line does"), ("/nowhere/at/all", "has ended")):
+        run = tool("core", "--addr2line", command, foreign, sizes_core, check=False)
+        assert run.returncode == 1 and said in run.stderr, run.stderr
+    run = tool("core", "--addr2line", "addr2line", sizes_core, check=False)
+    assert run.returncode == 2 and "which dump" in run.stderr
 
 
 def test_no_table(tool, compile_sample, tmp_path):
@@ -292,6 +330,27 @@ def test_raw(tool, sizes_core, compile_sample, tmp_path):
     assert run.returncode == 1 and "no table" in run.stderr and run.stderr.count("\n") == 1
 
 
+def test_raw_pieces_of_a_process(tool, dumped, tmp_path):
+    """/proc/PID/mem, a file for each mapping of the table, in any order; some of them cut in two."""
+    _, process = dumped
+    heads, tails = [], []
+    with open(f"/proc/{process.pid}/maps") as maps, open(f"/proc/{process.pid}/mem", "rb") as memory:
+        for line in maps:
+            if "mallow-live" not in line:
+                continue
+            start, end = (int(word, 16) for word in line.split()[0].split("-"))
+            memory.seek(start)
+            data = memory.read(end - start)
+            for pieces, part in ((heads, data[:16384]), (tails, data[16384:])):
+                pieces.append(tmp_path / f"{len(heads)}-{len(tails)}")
+                pieces[-1].write_bytes(part)
+    report = core_json(tool, "--raw", *reversed(heads))
+    assert_sizes(report)
+    assert report["missing_bytes"] > 0
+    assert_sizes(core_json(tool, "--raw", *tails, *heads))
+    assert tool("core", "--raw", *heads).stdout.splitlines()[0].endswith("as its memory was dumped")
+
+
 def test_recorded_program(tool, mallow, compile_sample, tmp_path):
     """The core of a program under mallow run leads to its recording."""
     cores.kernel_dumps()
@@ -384,3 +443,22 @@ def test_serve_opens_it(serve, sizes_core):
     assert listed["kind"] == "live"
     groups = server.json(f"/data/{listed['id']}/allocation_groups")
     assert max(group["all"]["size"] for group in groups["allocations"]) == 1048576
+
+
+@pytest.mark.parametrize("name", ["python3", pytest.param("clang++", marks=pytest.mark.long), "node"])
+def test_kernel_cores_lose_nothing(tool, agent, tmp_path, name):
+    """By the kernel, at the end of the run: its exit gets a signal instead."""
+    cores.kernel_dumps()
+    command, env = real_programs.command(name, tmp_path)
+    if name == "clang++":
+        command = [*command[:1], "-fintegrated-cc1", *command[1:]]
+    environment = cores.live_environment(agent, env)
+    environment.pop("LD_PRELOAD")
+    words = [need("strace"), "-qq", "-f", "-o", "/dev/null", "-E", f"LD_PRELOAD={agent}",
+             "-e", "trace=exit_group", "-e", "inject=exit_group:error=EPERM:signal=SEGV", *map(str, command)]
+    subprocess.run(words, cwd=tmp_path, env=environment, capture_output=True, preexec_fn=cores.allow_cores, timeout=300)
+    core = max(tmp_path.glob("core*"), key=lambda path: path.stat().st_size)
+    report = core_json(tool, core)
+    assert report["signal"] in ("SIGSEGV", "SIGABRT") and report["live_blocks"] > 100 and report["missing_bytes"] == 0
+    frames = [frame for site in report["sites"] for frame in site["stack"]]
+    assert frames and not [frame for frame in frames if "[lost]" in frame["function"]]

@@ -258,6 +258,23 @@ def damaged(folder):
     return damage(fill(Coded(folder, CODE)).write())
 
 
+def test_streams_cut_off(record, compile_sample, tool, check, tmp_path):
+    """Of a recording by several threads only the first one's begin is there: no sequence has a gap."""
+    whole = record([compile_sample("hand_over")], check=False)
+    assert whole.reader.missing == 0 and whole.reader.header.streams == len(whole.reader.streams) > 2
+    cut = tmp_path / "cut.mallow"
+    cut.write_bytes(whole.path.read_bytes()[:8192])
+    info = tool.info(cut)
+    assert info["missing_chunks"] >= 1 and not info["complete"]
+    check("--max-peak", "1G", cut, status=UNSURE)
+    # Nor when it was finished.
+    tool("finish", whole.path)
+    assert tool.info(whole.path)["complete"]
+    data = whole.path.read_bytes()
+    cut.write_bytes(data[:boundaries(data)[1]])
+    assert not tool.info(cut)["complete"]
+
+
 @pytest.mark.parametrize("make, why", [
     (lossy, r"3 events lost"), (killed, r"cut short: killed or crashed"),
     (unfinished, r"its last records are missing"),

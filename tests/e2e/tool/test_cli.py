@@ -103,7 +103,7 @@ def test_help_lists_what_exists(mallow):
     assert overview.returncode == 0 and overview.stderr == ""
     commands = re.findall(r"^  ((?:[a-z]+ )+) +\S", overview.stdout, re.M)
     commands = [command.strip() for command in commands]
-    assert commands == ["run", "live", "top", "report", "diff", "export", "check", "serve", "info", "finish",
+    assert commands == ["run", "live", "top", "report", "diff", "export", "check", "serve", "core", "info", "finish",
                         "trace dump"]
     for command in commands:
         run = mallow_run(mallow, *command.split(), "--help")
@@ -111,7 +111,7 @@ def test_help_lists_what_exists(mallow):
         assert f"usage: mallow {command} " in run.stdout
         assert max(map(len, run.stdout.splitlines())) <= 80
         # Every option that help names is one.
-        for name in re.findall(r"^  (?:-\w,|   ) --([a-z-]+)", run.stdout, re.M):
+        for name in re.findall(r"^  (?:-\w,|   ) --([a-z0-9-]+)", run.stdout, re.M):
             answer = mallow_run(mallow, *command.split(), f"--{name}", "--help", "/no/such")
             assert "unknown option" not in answer.stderr
     for words in ["report"], ["trace"], ["trace", "dump"]:
@@ -134,7 +134,6 @@ def test_help_to_a_full_device_fails(mallow):
 
 @pytest.mark.parametrize("content, kind", [
     (b"", "empty"), (b"\x7fELF\x02\x01\x01" + b"\0" * 9 + b"\x02\0\x3e\0", "an ELF executable"),
-    (b"\x7fELF\x02\x01\x01" + b"\0" * 9 + b"\x04\0\x3e\0", "a core dump"),
     (b"\x1f\x8b\x08\0\0", "gzip data"), (b"\x28\xb5\x2f\xfd\0", "zstd data"),
     (b"#!/bin/sh\n", "a script"), (b"v 10500 3\n", "a heaptrack recording"),
     (b"hello world\n", "a text file"), (b"\x89\x01\x02", "something else"),
@@ -149,6 +148,16 @@ def test_no_recording(mallow, tmp_path, command, content, kind):
     run = mallow_run(mallow, *command, path)
     assert run.returncode == 1 and run.stdout == ""
     assert run.stderr.startswith(f"mallow: '{path}' is no recording: it is {kind}")
+    assert run.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize("command", [["report"], ["core"], ["trace", "dump"]])
+def test_damaged_core_dump(mallow, tmp_path, command):
+    path = tmp_path / "core"
+    path.write_bytes(b"\x7fELF\x02\x01\x01" + b"\0" * 9 + b"\x04\0\x3e\0")
+    run = mallow_run(mallow, *command, path)
+    assert run.returncode == 1 and run.stdout == ""
+    assert run.stderr.startswith(f"mallow: {path}: a damaged core dump: ")
     assert run.stderr.count("\n") == 1
 
 
@@ -829,7 +838,7 @@ def test_ignored_signals_stay_ignored(mallow, agent, tmp_path):
 def test_bash_completion(mallow):
     script = made_from_tables(mallow, "mallow.bash")
     assert completions(script, "mallow", "") == ["run", "live", "top", "report", "diff", "export", "check",
-                                                 "serve", "info", "finish", "trace", "help", "--help", "--version"]
+                                                 "serve", "core", "info", "finish", "trace", "help", "--help", "--version"]
     assert completions(script, "mallow", "help", "re") == ["report"]
     assert completions(script, "mallow", "trace", "") == ["dump"]
     assert completions(script, "mallow", "report", "--to") == ["--top", "--to"]

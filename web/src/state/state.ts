@@ -121,6 +121,7 @@ export interface Facts {
 	losses: Record<string, number>;
 	damaged_chunks: number;
 	missing_chunks: number;
+	core: { signal: string | null; missing_bytes: number } | null;
 	allocator: string | null;
 	pools: number;
 	culled_allocations: number;

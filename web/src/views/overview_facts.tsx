@@ -23,6 +23,11 @@ export function doubts(): string[] {
 		lines.push(`${shown.damaged_chunks + shown.missing_chunks} pieces of the file are damaged or missing: what was in them is not counted.`);
 	if (shown.writing) lines.push('The program still runs: what is not freed yet may still be.');
 	else if (shown.ended && !shown.complete && !lines.length) lines.push("The recording's file was cut off: what was behind is not counted.");
+	else if (shown.core)
+		lines.push(
+			`A core dump, ${shown.core.signal ? `of ${shown.core.signal}` : 'of a program that went on'}: what was live then.` +
+				(shown.core.missing_bytes ? ` ${formatBytes(shown.core.missing_bytes)} of the table are not in it.` : ''),
+		);
 	else if (!shown.ended) lines.push('The program was killed, or the recording was cut short; all that was complete is here.');
 	return lines;
 }
