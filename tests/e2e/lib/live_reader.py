@@ -15,7 +15,8 @@ from mallow_reader import PAGE
 
 LIVE_FLAG = 32
 LIVE_CHUNK = 5
-NODES, SITES, THREADS, FREED, HEADS, CELLS, FULLS = 1, 2, 3, 4, 5, 6, 7
+NODES, SITES, THREADS, FREED, HEADS, CELLS, FULLS, BLOCKS = 1, 2, 3, 4, 5, 6, 7, 8
+PLACE = 0xab       # a record
 THREAD_BITS = 10
 SPECIAL = 0x80000000
 REGION_BITS = [10, 13, 18, 23]  # of a map
@@ -26,6 +27,11 @@ FULL_NAME = 3 << 26
 LEAVING = 1 << 29  # in the name of an empty group
 WEIGHT = 65536
 PART, HAS_PARTS, NODE = 1 << 31, 1 << 30, (1 << 24) - 1  # in the node of a site
+# Integers of a fixed size, for tables that are big-endian.
+HEADER_FORM = "8sHHI16s16sIIQI4BIIQQQIIQQ16QIIIIQQQII"
+CHUNK_FORM, LIVE_FORM = "QIIIIQQQQII", "QIIIIQQQ8sQIIQQ"
+ENTRY_FORMS = {NODES: "III", SITES: "6Q4I", THREADS: "QQII16sQQQ", FREED: "QQ", HEADS: "256I",
+               CELLS: "4Q", FULLS: "II32Q", BLOCKS: "QQQ"}
 
 Site = collections.namedtuple("Site", "calls bytes freed_calls freed_bytes peak_calls peak_bytes "
                                       "node first since last")
@@ -37,10 +43,47 @@ def ticks(packed):
     return (packed >> 5) << (packed & 31) << 10
 
 
+def turned(data):
+    """A big-endian table as a little-endian one; others as they are."""
+    if data[71] != 1:
+        return data
+    data = bytearray(data)
+
+    def turn(at, form):
+        struct.pack_into("<" + form, data, at, *struct.unpack_from(">" + form, data, at))
+        return at + struct.calcsize("<" + form)
+
+    turn(0, HEADER_FORM)
+    data[71] = 0
+    at = PAGE
+    while at < len(data):
+        magic, kind, size = struct.unpack_from(">QII", data, at)
+        assert magic.to_bytes(8, "little") == mallow_reader.CHUNK_MAGIC
+        if kind == LIVE_CHUNK:
+            word = turn(at, LIVE_FORM)
+            part, _, _, count = struct.unpack_from("<IIQQ", data, at + 64)
+            for leaf in range(count if part == HEADS else 1):
+                turn(word + 8 * leaf, "Q")
+            entry = at + array_offset(data, at)
+            for _ in range(count):
+                entry = turn(entry, ENTRY_FORMS[part])
+        else:
+            turn(at, CHUNK_FORM)
+        at += size
+    return bytes(data)
+
+
+def array_offset(data, chunk):
+    """Where in a chunk its entries begin."""
+    part, = struct.unpack_from("<I", data, chunk + 64)
+    return PAGE if part == HEADS else struct.unpack_from("<Q", data, chunk + 88)[0] or PAGE
+
+
 class Table:
     """A copy of a table; numbers are as they stood when it was made."""
 
     def __init__(self, data):
+        self._written, data = data, turned(data)
         self.recording = mallow_reader.Recording(data)
         self.header = self.recording.header
         assert self.header.flags & LIVE_FLAG
@@ -75,19 +118,24 @@ class Table:
         for offset, size, first, room in self._parts[part]:
             assert size == entry.size
             for number in range(first, min(first + room, count)):
-                ret[number] = entry.unpack_from(self._data, offset + PAGE + (number - first) * size)
+                ret[number] = entry.unpack_from(self._data, self._entry(offset, number - first, size))
         return ret
+
+    def _entry(self, chunk, index, size):
+        return chunk + array_offset(self._data, chunk) + index * size
 
     def _freed(self, threads):
         """{(who freed, whose): (calls, bytes)}"""
         found = {}
         for offset, size, first, count in self._parts[FREED]:
-            assert size == 16 and first % 1024 == count % 1024 == 0
-            for freeing in range(first // 1024, min((first + count) // 1024, threads)):
-                at = offset + PAGE + (freeing * 1024 - first) * 16
-                row = array.array("Q", self._data[at:at + threads * 16])
-                found.update({(freeing, owner): (row[owner * 2], row[owner * 2 + 1])
-                              for owner in range(threads) if row[owner * 2]})
+            assert size == 16
+            for freeing in range(first // 1024, min((first + count + 1023) // 1024, threads)):
+                start = max(first, freeing * 1024)
+                end = min(first + count, freeing * 1024 + threads)
+                at = self._entry(offset, start - first, 16)
+                row = array.array("Q", self._data[at:at + (end - start) * 16])
+                found.update({(freeing, start % 1024 + i // 2): (row[i], row[i + 1])
+                              for i in range(0, len(row), 2) if row[i]})
         return found
 
     def stack(self, node):
@@ -102,6 +150,7 @@ class Table:
 
     def blocks(self):
         """Every live block."""
+        yield from self._listed()
         cells, fulls = self._places(CELLS, CELL), self._places(FULLS, FULL)
         for map_number, start, name in self._regions():
             if name >> 26 & 3 == 3:
@@ -131,8 +180,19 @@ class Table:
         for offset, size, first, count in self._parts[part]:
             assert size == length
             for number in range(first, first + count):
-                found[number] = offset + PAGE + (number - first) * length
+                found[number] = self._entry(offset, number - first, length)
         return found
+
+    def _listed(self):
+        """The blocks of a table that has them as a list."""
+        for offset, size, _, count in self._parts[BLOCKS]:
+            assert size == 24
+            for number in range(count):
+                address, state, length = struct.unpack_from("<QQQ", self._data,
+                                                            self._entry(offset, number, size))
+                if state >> 32:
+                    yield Block(address, length, state >> 42, state >> 32 & 1023,
+                                ticks(state & 0xFFFFFFFF))
 
     def _regions(self):
         """(its map, where it begins, the name of its first group)"""
@@ -202,6 +262,29 @@ class Table:
                            max(site.peak_bytes, size - freed_bytes), *site[6:])
         assert not parts, "parts of nothing"
 
+    def assert_places(self):
+        """Section 10.2. Returns where the chunks were in the writer's memory, by offset."""
+        addresses = {}
+        for chunk in self.recording.chunks:
+            at, place = chunk.offset, ()
+            if chunk.kind == LIVE_CHUNK:
+                *place, identity, checksum = struct.unpack_from("<QQ8sQ", self._data, at + 32)
+                covered = self._written[at:at + 56] + self._written[at + 64:at + 88]
+                assert checksum == mallow_reader.xxhash.xxh64_intdigest(covered, seed=0)
+            elif chunk.kind == mallow_reader.EVENTS and not chunk.pack:
+                payload = chunk.payload(self._data)
+                assert payload[0] == PLACE
+                _, p = mallow_reader.varint(payload, 1)
+                offset, p = mallow_reader.varint(payload, p)
+                address, p = mallow_reader.varint(payload, p)
+                place = offset, address
+                identity = payload[p:p + 8]
+            if place:
+                assert identity.hex() == self.header.id[:16]
+                assert place[0] == at
+                addresses[at] = place[1]
+        return addresses
+
     def weight(self, size):
         """Of the calls of a sampled block, in units."""
         mean = self.header.sample_mean
@@ -210,6 +293,8 @@ class Table:
     def assert_consistent(self):
         """What holds for every table that nobody changed while it was copied."""
         assert self.baselines or self.base_ticks == self.header.ticks, "times are from the start on"
+        if self.header.minor >= 6:
+            self.assert_places()
         live = collections.Counter()
         sizes = collections.Counter()
         weights = collections.Counter()
@@ -229,11 +314,12 @@ class Table:
                 # Rounded, each of them.
                 assert abs(weights[number] - (site.calls - site.freed_calls)) <= live[number], \
                     (number, site)
-        assert sum(t.calls for t in self.threads) == sum(s.calls for s in self.sites.values())
-        assert sum(t.bytes for t in self.threads) == sum(s.bytes for s in self.sites.values())
-        freed = [sum(column) for column in zip(*self.freed.values())] or [0, 0]
-        assert freed == [sum(s.freed_calls for s in self.sites.values()),
-                         sum(s.freed_bytes for s in self.sites.values())]
+        if self._parts[THREADS]:
+            assert sum(t.calls for t in self.threads) == sum(s.calls for s in self.sites.values())
+            assert sum(t.bytes for t in self.threads) == sum(s.bytes for s in self.sites.values())
+            freed = [sum(column) for column in zip(*self.freed.values())] or [0, 0]
+            assert freed == [sum(s.freed_calls for s in self.sites.values()),
+                             sum(s.freed_bytes for s in self.sites.values())]
         for site in self.sites.values():
             assert site.freed_calls <= site.calls and site.freed_bytes <= site.bytes
         for site in self.whole_sites():
