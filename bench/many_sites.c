@@ -1,6 +1,6 @@
 /*
  * A program with a great many backtraces, of each of which something is live: for measuring how
- *long a report of them takes.
+ * long a report of them takes.
  *
  *	many_sites LEVELS       2 to the power of LEVELS backtraces, LEVELS + 3 frames deep
  */

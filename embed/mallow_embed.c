@@ -12,10 +12,10 @@
  * All but the header are chunks: struct chunk, then entries. Both hash tables are probed linearly.
  *
  * Whoever reads the table stops the processor at any instruction, or reads while it runs. So a
- *thing is complete before anything names it: frame, node, site, sums, block, in this order. When a
- *block ends, its entry goes before its sums change. Everything in the table is volatile, which
- *keeps the stores in order. Where a processor reorders stores as others see them, the lock needs
- *barriers.
+ * thing is complete before anything names it: frame, node, site, sums, block, in this order. When a
+ * block ends, its entry goes before its sums change. Everything in the table is volatile, which
+ * keeps the stores in order. Where a processor reorders stores as others see them, the lock needs
+ * barriers.
  */
 #include "mallow_embed.h"
 

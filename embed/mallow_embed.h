@@ -16,7 +16,7 @@
  *
  * Threads: with the callbacks lock and unlock all functions but mallow_embed_start() may be called
  * at any time by any thread, and by interrupt handlers if lock holds these off. Without them, by
- *one thread.
+ * one thread.
  */
 #ifndef MALLOW_EMBED_H
 #define MALLOW_EMBED_H

@@ -1,6 +1,10 @@
 #include "analysis/recording_source.h"
 
 #include <stdlib.h>
+#include <unistd.h>
+
+#include "base/bytes.h"
+#include "trace/format.h"
 
 void recording_source_close(struct recording_source *source)
 {
@@ -37,6 +41,17 @@ static struct err *open_core(const char *path, struct recording_source *source)
 	return NULL;
 }
 
+/*
+ * Whether the file is a live table of a big-endian machine, which is turned around like a raw dump.
+ */
+static bool is_big_endian(const struct byte_source *file)
+{
+	uint8_t head[offsetof(struct trace_header, byte_order) + 1];
+
+	return file->fd >= 0 && pread(file->fd, head, sizeof(head), 0) == (ssize_t)sizeof(head) &&
+	       bytes_u64(head) == TRACE_MAGIC && head[sizeof(head) - 1] == TRACE_BIG_ENDIAN;
+}
+
 struct err *recording_source_open(const char *path, struct recording_source *ret)
 {
 	struct err *err;
@@ -45,6 +60,10 @@ struct err *recording_source_open(const char *path, struct recording_source *ret
 	err = byte_source_open(path, &ret->file);
 	if (!err && coredump_is(ret->file.fd))
 		err = open_core(path, ret);
+	if (!err && is_big_endian(&ret->file)) {
+		recording_source_close(ret);
+		return recording_source_open_raw(&path, 1, ret);
+	}
 	if (err)
 		recording_source_close(ret);
 	return err;

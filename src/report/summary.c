@@ -230,6 +230,9 @@ static const char *end_without_status(const struct recording_facts *facts)
 		return "still running";
 	if (facts->core && !facts->ended)
 		return core_facts_end(facts);
+	// Firmware has no processes.
+	if (facts->live && !facts->pid)
+		return "as its memory was dumped";
 	// If the recording stopped before, it does not know how the program ended.
 	if (!facts->ended && facts->end_reason != TRACE_END_STOPPED)
 		return "cut short: killed or crashed";

@@ -1,6 +1,6 @@
 /*
  * /events: server-sent events (HTML Living Standard, 9.2), for a page that waits for a recording,
- *or follows it while it is being written:
+ * or follows it while it is being written:
  *
  *	progress how much of a recording is read, while it is being read
  *	changed  the recording has new events

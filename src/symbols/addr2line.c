@@ -20,7 +20,7 @@
 
 /*
  * Asked behind each address. Nothing is there, so the answer has three lines, and how many
- *functions were inlined at the address before is known once they have come:
+ * functions were inlined at the address before is known once they have come:
  *
  *	0x0000000000001234
  *	inner

@@ -1,6 +1,6 @@
 /*
  * Pools of the program's own, of which tests/e2e/record/test_pools.py knows what each holds. Runs
- *with and without the library. Blocks are carved from static memory, or from where malloc's lie.
+ * with and without the library. Blocks are carved from static memory, or from where malloc's lie.
  *
  *	pools            nested, threads, resets, wrong frees, odd sizes
  *	pools fork       a child that frees its parent's blocks and goes on

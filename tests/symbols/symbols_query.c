@@ -5,7 +5,7 @@
  *
  * One address a line, in hexadecimal. For each, a line a function
  *"raw_function\tfile\tline\tinlined \toffset\tfunction", innermost first, then an empty line; "-"
- *for unknown. -q: prints no functions. Last, to stderr, the note and the time taken.
+ * for unknown. -q: prints no functions. Last, to stderr, the note and the time taken.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /*
  * What to show of a picked function: the line in it that most of the value is for, and the call
- *that it made there.
+ * that it made there.
  *
  *	innermost   std::vector<char>::vector(…)
  *	            Session::Session(…)              own, too

@@ -8,7 +8,7 @@
  *
  * The frees before each allocation of a window are a list. Most blocks end in the window in which
  * they began: their lists are in the processor's cache. Others wait in a list of the window in
- *which they end. What began before a piece is live at its begin.
+ * which they end. What began before a piece is live at its begin.
  */
 #include <stdlib.h>
 #include <string.h>

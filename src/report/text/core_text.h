@@ -1,6 +1,6 @@
 /*
  * A report of a core dump as text, in heapprof's layout: of each site its share of what is live,
- *its bytes, the size of each block, and its stack with the innermost frame first.
+ * its bytes, the size of each block, and its stack with the innermost frame first.
  *
  *	19% 10000 [1000, 2000, 3000, 1000, 3000]
  *	 0x843f234 myfunc  /my/file.c:12

@@ -76,8 +76,10 @@ void text_report_title(struct buf *buf, const struct recording_facts *facts, siz
 	if (facts->processes > 1)
 		snprintf(tail, sizeof(tail), "  and %s",
 			 format_counted(facts->processes - 1, "more recording", true).text);
-	else
+	else if (facts->pid)
 		snprintf(tail, sizeof(tail), "  (pid %" PRIu32 ")", facts->pid);
+	else
+		tail[0] = 0; // firmware
 	if (columns)
 		room = columns > COMMAND_LEAST + strlen(tail) ? columns - strlen(tail)
 							      : COMMAND_LEAST;
