@@ -40,7 +40,9 @@ struct core_image {
 void core_image_deinit(struct core_image *image);
 
 /*
- * Sorts the segments by address. To be called once they are all there, before core_image_find().
+ * Sorts the segments by address, and makes one of those that follow each other in memory and in the
+ * file: a table may lie across them. To be called once they are all there, before
+ * core_image_find().
  */
 void core_image_sort(struct core_image *image);
 

@@ -12,6 +12,7 @@ import subprocess
 
 import pytest
 
+import cores
 import live_reader
 from cells import diagonals, mostly_long
 from conftest import TOP, clean_environment, need
@@ -429,3 +430,20 @@ def test_needs_nothing(tmp_path, compiler):
 def test_header_in_cpp(tmp_path):
     run([need("g++"), "-std=c++11", "-fsyntax-only", "-Wall", "-Wextra", "-Werror", "-x", "c++",
          EMBED / "mallow_embed.h"])
+
+
+@pytest.mark.parametrize("target", mostly_long(["x86-64", "i386", "s390x", "armhf", "aarch64"], 1))
+def test_crash(tool, tmp_path, target):
+    """A core dump of a program with the table in it: of this machine's kernel, or as qemu writes that of another."""
+    facts = TARGETS[target]
+    cores.kernel_dumps()
+    if target == "i386" and not MULTILIB.exists():
+        pytest.skip("gcc-12-multilib is not installed")
+    program = tmp_path / "crash"
+    run([need(facts.compiler or "gcc"), "-g", "-O1", f"-I{EMBED}", *facts.flags, HERE / "crash.c",
+         EMBED / "mallow_embed.c", "-o", program])
+    subprocess.run([*map(need, facts.runner), program], cwd=tmp_path, preexec_fn=cores.allow_cores)
+    core, = tmp_path.glob("qemu_*.core" if facts.runner else "core*")
+    report = json.loads(tool("core", "--json", core).stdout)
+    assert report["live_bytes"] == 500 and report["missing_bytes"] == 0
+    assert [site["sizes"] for site in report["sites"]] == [[100] * 5]
