@@ -42,14 +42,35 @@ static struct err *open_core(const char *path, struct recording_source *source)
 }
 
 /*
- * Whether the file is a live table of a big-endian machine, which is turned around like a raw dump.
+ * *ret: whether the file is a live table of a big-endian machine, which is turned around like a raw
+ * dump.
  */
-static bool is_big_endian(const struct byte_source *file)
+static struct err *is_big_endian(const struct byte_source *file, bool *ret)
 {
 	uint8_t head[offsetof(struct trace_header, byte_order) + 1];
+	size_t got;
+	struct err *err = byte_source_read(file, 0, head, sizeof(head), &got);
 
-	return file->fd >= 0 && pread(file->fd, head, sizeof(head), 0) == (ssize_t)sizeof(head) &&
-	       bytes_u64(head) == TRACE_MAGIC && head[sizeof(head) - 1] == TRACE_BIG_ENDIAN;
+	if (!err)
+		*ret = got == sizeof(head) && bytes_u64(head) == TRACE_MAGIC &&
+		       head[sizeof(head) - 1] == TRACE_BIG_ENDIAN;
+	return err;
+}
+
+static struct err *open_file(const char *path, struct recording_source *source)
+{
+	bool core, big;
+	struct err *err = byte_source_open(path, &source->file);
+
+	if (!err)
+		err = coredump_is(path, source->file.fd, &core);
+	if (err || core)
+		return err ? err : open_core(path, source);
+	err = is_big_endian(&source->file, &big);
+	if (err || !big)
+		return err;
+	recording_source_close(source);
+	return recording_source_open_raw(&path, 1, source);
 }
 
 struct err *recording_source_open(const char *path, struct recording_source *ret)
@@ -57,13 +78,7 @@ struct err *recording_source_open(const char *path, struct recording_source *ret
 	struct err *err;
 
 	*ret = (struct recording_source){.bytes = &ret->file};
-	err = byte_source_open(path, &ret->file);
-	if (!err && coredump_is(ret->file.fd))
-		err = open_core(path, ret);
-	if (!err && is_big_endian(&ret->file)) {
-		recording_source_close(ret);
-		return recording_source_open_raw(&path, 1, ret);
-	}
+	err = open_file(path, ret);
 	if (err)
 		recording_source_close(ret);
 	return err;

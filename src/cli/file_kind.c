@@ -133,8 +133,11 @@ struct err *file_kind_check_own(const char *path, const char *why)
 {
 	struct err *err = file_kind_check(path);
 	auto_close int fd = err ? -1 : open(path, O_RDONLY | O_CLOEXEC);
+	bool core = false;
 
-	if (fd >= 0 && coredump_is(fd))
+	if (fd >= 0)
+		err = coredump_is(path, fd, &core);
+	if (core)
 		return err_create("'%s' is a core dump, which %s: mallow core and mallow report "
 				  "read it",
 				  path, why);

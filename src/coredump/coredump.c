@@ -50,13 +50,17 @@ const struct coredump_facts *coredump_facts(const struct coredump *coredump)
 	return &coredump->facts;
 }
 
-bool coredump_is(int fd)
+struct err *coredump_is(const char *name, int fd, bool *ret)
 {
+	const struct byte_source file = {.name = name, .fd = fd};
 	uint8_t head[HEAD];
-	ssize_t got = pread(fd, head, sizeof(head), 0);
+	size_t got;
+	struct err *err = byte_source_read(&file, 0, head, sizeof(head), &got);
 
-	return got > 0 && (core_elf_is_core(head, (size_t)got) ||
-			   decompressed_kind(head, (size_t)got) != DECOMPRESSED_NONE);
+	if (!err)
+		*ret = core_elf_is_core(head, got) ||
+		       decompressed_kind(head, got) != DECOMPRESSED_NONE;
+	return err;
 }
 
 static struct coredump *create(const char *name)

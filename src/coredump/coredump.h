@@ -27,8 +27,9 @@ struct coredump_facts {
 	uint64_t cut;    /* bytes that the dump itself is shorter than it should be */
 };
 
-/* Whether the file at fd is a core dump, or is compressed and may be one. */
-bool coredump_is(int fd);
+/* *ret: whether the file at fd is a core dump, or is compressed and may be one. name: for messages.
+ */
+struct err *coredump_is(const char *name, int fd, bool *ret);
 
 /*
  * Opens the core dump at fd, which stays the caller's and must stay open. name: for messages,

@@ -38,10 +38,13 @@ static void set_commit(struct trace_chunk *chunk, uint32_t sequence, uint32_t si
 	__atomic_store_n(&chunk->commit, trace_commit_word(sequence, size), __ATOMIC_RELEASE);
 }
 
-/* Whether it is a live table: then all of it stays mapped, so that a core dump has all of it. */
+/*
+ * Whether it is a live table: then all of it stays mapped, so that a core dump has all of it. Not
+ * if the file could not be mapped at all, and slots are copied into it.
+ */
 static bool stays_mapped(void)
 {
-	return recording->file.in_memory;
+	return recording->file.in_memory && !slots_private();
 }
 
 /* The first record of a live table's chunk says where the chunk is (section 10.2). */

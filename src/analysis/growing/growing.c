@@ -67,9 +67,11 @@ struct err *growing_open(const char *path, unsigned int needs, struct growing **
 	assert(growing);
 	growing->named = true;
 	err = byte_source_open(growing->name, &growing->source);
+	if (!err)
+		err = coredump_is(growing->name, growing->source.fd, &growing->core);
 	if (err)
 		return err;
-	growing->core = growing->whole = coredump_is(growing->source.fd);
+	growing->whole = growing->core;
 	*ret = steal(&growing);
 	return NULL;
 }

@@ -271,7 +271,7 @@ class Table:
                 *place, identity, checksum = struct.unpack_from("<QQ8sQ", self._data, at + 32)
                 covered = self._written[at:at + 56] + self._written[at + 64:at + 88]
                 assert checksum == mallow_reader.xxhash.xxh64_intdigest(covered, seed=0)
-            elif chunk.kind == mallow_reader.EVENTS and not chunk.pack:
+            elif chunk.kind == mallow_reader.EVENTS and not chunk.pack and not self.header.private_slots:
                 payload = chunk.payload(self._data)
                 assert payload[0] == PLACE
                 _, p = mallow_reader.varint(payload, 1)
