@@ -59,6 +59,9 @@ int core_files_find(const struct options *options, const struct core_files_wante
 		.count = count - program,
 		.wanted = *wanted,
 	};
+	if (wanted->foreign && !ret->count)
+		return cli_error(CLI_USAGE, "--addr2line needs the program in front of the dump: "
+					    "mallow core --addr2line CMD PROGRAM CORE");
 	if (!ret->count)
 		return cli_error(CLI_USAGE, "'%s' is a program: which dump of its memory?",
 				 operands[0]);

@@ -7,6 +7,9 @@
 
 #define MAPPED_NAME "/memfd:mallow-live:"
 
+/* A table has less than 2^38 bytes: what says more is damaged. */
+#define TABLE_BITS 38
+
 void core_table_deinit(struct core_table *table)
 {
 	vec_deinit(&table->extents);
@@ -126,8 +129,8 @@ struct err *core_table_by_mappings(const struct core_image *image, struct core_t
 		struct table_extent extent = {mapping->offset, mapping->end - mapping->start,
 					      mapping->start};
 
-		// Nothing is mapped beyond 2^48.
-		if (owner_of(mapping) != owner || extent.offset >> 48 || extent.size >> 48)
+		if (owner_of(mapping) != owner || extent.offset >> TABLE_BITS ||
+		    extent.size >> TABLE_BITS || extent.offset % TRACE_PAGE)
 			continue;
 		if (!vec_push(&ret->extents, extent))
 			return err_no_memory();

@@ -113,6 +113,9 @@ static struct err *settle(struct coredump *coredump)
 	struct err *err;
 	size_t got;
 
+	if (table->size <= TRACE_PAGE)
+		return err_create("%s: of the table of live blocks only the first page is in it",
+				  coredump->name);
 	coredump->source = byte_source_pieces(coredump->name, table->pieces.items,
 					      table->pieces.count, table->size);
 	coredump->facts.pid = coredump->image.pid;
@@ -160,9 +163,11 @@ static const char *find_recording(const struct core_image *image)
 static struct err *say_left_out(const struct coredump *coredump)
 {
 	if (coredump->image.cut)
-		return err_create("%s: the core dump is cut short by %" PRIu64
-				  " bytes, and the table of live blocks is in what is missing",
-				  coredump->name, coredump->image.cut);
+		return err_create(
+			"%s: the core dump is cut short by %" PRIu64
+			" bytes, and the first page of the table of live blocks is in what "
+			"is missing",
+			coredump->name, coredump->image.cut);
 	return err_create("%s: the table of live blocks was not dumped: bit 1 of the process's "
 			  "coredump_filter, anonymous shared memory, was not set (the usual 0x33 "
 			  "has it)",

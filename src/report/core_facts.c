@@ -61,9 +61,10 @@ void core_facts_put(struct buf *buf, const struct recording_facts *facts)
 		return;
 	if (core->pid && core->owner != core->pid)
 		buf_printf(buf,
-			   "  it had allocated nothing since it was forked: this is of its parent, "
-			   "%" PRIu32 "\n",
-			   core->owner);
+			   "  the dumped process, %" PRIu32
+			   ", had no table of its own: this is the "
+			   "one of process %" PRIu32 " in its memory\n",
+			   core->pid, core->owner);
 	if (core->missing)
 		buf_printf(buf,
 			   "  %s of its table are missing in the dump: there may be more blocks\n",

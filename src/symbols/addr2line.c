@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <poll.h>
+#include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,7 +16,7 @@
 #include "hosted/cleanup.h"
 #include "hosted/vec.h"
 
-#define PATIENCE_MS 60000 /* to read a large program may take a while */
+#define PATIENCE_MS 20000 /* to read a large program may take a while */
 #define TEXT_MAX    65536
 
 /*
@@ -49,6 +50,9 @@ void addr2line_end(struct addr2line *tool)
 		return;
 	if (tool->fd >= 0)
 		close(tool->fd);
+	// It ends at the end of its input, unless it is none that reads it.
+	if (tool->pid > 0)
+		kill(tool->pid, SIGKILL);
 	if (tool->pid > 0)
 		while (waitpid(tool->pid, NULL, 0) < 0 && errno == EINTR)
 			;

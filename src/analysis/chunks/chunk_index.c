@@ -282,7 +282,8 @@ static struct err *walk(struct chunk_index *index, const struct byte_source *sou
 				break;
 		}
 		err = take(index, source, damage, offset, &size);
-		offset += size;
+		// What a core dump does not have may be large.
+		offset = byte_source_next(source, offset + size) & ~(uint64_t)(TRACE_PAGE - 1);
 	}
 	return err;
 }

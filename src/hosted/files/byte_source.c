@@ -151,6 +151,18 @@ static size_t find_piece(const struct byte_source *source, uint64_t offset)
 	return low;
 }
 
+uint64_t byte_source_next(const struct byte_source *source, uint64_t offset)
+{
+	size_t i;
+
+	if (!source->pieces)
+		return offset;
+	i = find_piece(source, offset);
+	if (i == source->piece_count)
+		return source->size;
+	return source->pieces[i].at > offset ? source->pieces[i].at : offset;
+}
+
 static struct err *read_pieces(const struct byte_source *source, uint64_t offset, uint8_t *buffer,
 			       size_t size, size_t *ret)
 {

@@ -49,6 +49,12 @@ uint64_t byte_source_modified(const struct byte_source *source);
 /* How many bytes of memory or disk the source takes: fewer than its size if it has holes. */
 uint64_t byte_source_taken(const struct byte_source *source);
 
+/*
+ * The first offset from here on where something other than zeros may be: in pieces, where the next
+ * one is. The source's size: there is nothing more.
+ */
+uint64_t byte_source_next(const struct byte_source *source, uint64_t offset);
+
 /* Reads up to size bytes at offset. *ret: how many; fewer only at the end of the source. */
 struct err *byte_source_read(const struct byte_source *source, uint64_t offset, void *buffer,
 			     size_t size, size_t *ret);

@@ -8,6 +8,7 @@
 #include "report/format.h"
 #include "report/summary.h"
 #include "report/live_frame.h"
+#include "report/nameless.h"
 #include "report/text/text_report.h"
 
 /* " 0x843f234 ", or as many blanks. Returns how many columns it takes. */
@@ -74,10 +75,23 @@ static struct err *put_stack(struct buf *buf, const struct style *style,
 	return NULL;
 }
 
-/* "[1000, 2000, 3000]", "[1000, 1000, … 9998 more]" */
+/* How many blocks of the site are not in the dump. In a sample most have never been listed. */
+static uint64_t missing_sizes(const struct core_view *view, uint32_t site, uint32_t count)
+{
+	const struct recording_facts *facts = recording_facts(view->recording);
+	uint32_t unused;
+	uint64_t blocks = recording_sites(view->recording, &unused)[site].leaked_blocks;
+
+	return facts->core && facts->core->missing && !facts->sample_mean && blocks > count
+		       ? blocks - count
+		       : 0;
+}
+
+/* "[1000, 2000, 3000]", "[1000, 1000, … 9998 more]", "[1000, … 2 missing]" */
 static void put_sizes(struct buf *buf, const struct core_view *view, uint32_t site)
 {
 	uint32_t from = view->first[site], count = view->first[site + 1] - from, shown = count;
+	uint64_t missing = missing_sizes(view, site, count);
 
 	if (shown > CORE_VIEW_SIZES && !view->options.all_sizes)
 		shown = CORE_VIEW_SIZES;
@@ -89,6 +103,8 @@ static void put_sizes(struct buf *buf, const struct core_view *view, uint32_t si
 	}
 	if (shown < count)
 		buf_printf(buf, ", … %" PRIu32 " more", count - shown);
+	if (missing)
+		buf_printf(buf, "%s… %" PRIu64 " missing", shown ? ", " : "", missing);
 	buf_char(buf, ']');
 }
 
@@ -143,6 +159,9 @@ struct err *core_text_write(struct buf *buf, const struct style *style,
 		err = put_site(buf, style, view, view->order[i]);
 		buf_char(buf, '\n');
 	}
+	if (!err)
+		err = nameless_write(buf, style, view->recording, view->symbolized, view->order,
+				     view->shown);
 	if (!err && left)
 		buf_printf(buf, "… %s more (--top 0)\n", format_counted(left, "site", true).text);
 	return err;

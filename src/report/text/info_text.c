@@ -62,7 +62,8 @@ static void put_process(struct buf *buf, const struct recording_facts *facts)
 	put_optional(buf, "program", facts->program);
 	put_optional(buf, "directory", facts->directory);
 	put_start(buf, facts);
-	buf_printf(buf, "  %-11s%s, ", "ran", format_time(facts->duration_ns).text);
+	buf_printf(buf, "  %-11s%s, ", facts->core ? "last event" : "ran",
+		   format_time(facts->duration_ns).text);
 	summary_put_end(buf, facts);
 	buf_char(buf, '\n');
 	buf_printf(buf, "  %-11s%" PRIu32 ", child of %" PRIu32 "%s\n", "pid", facts->pid,

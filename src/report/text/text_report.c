@@ -181,7 +181,8 @@ static struct err *put_header(struct buf *buf, const struct style *style,
 	style_begin(buf, style, STYLE_STRONG);
 	text_report_title(buf, facts, style->full ? 0 : style->width);
 	style_end(buf, style);
-	buf_printf(buf, "\n  ran %s, ", format_time(facts->duration_ns).text);
+	buf_printf(buf, "\n  %s %s, ", facts->core ? "last allocated after" : "ran",
+		   format_time(facts->duration_ns).text);
 	summary_put_end(buf, facts);
 	buf_text(buf, "; ");
 	if (facts->complete)

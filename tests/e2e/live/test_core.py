@@ -7,6 +7,7 @@ import re
 import shutil
 import struct
 import subprocess
+import time
 
 import pytest
 
@@ -235,7 +236,11 @@ def test_addr2line(tool, sizes_core, compile_sample, tmp_path):
         run = tool("core", "--addr2line", command, foreign, sizes_core, check=False)
         assert run.returncode == 1 and said in run.stderr, run.stderr
     run = tool("core", "--addr2line", "addr2line", sizes_core, check=False)
-    assert run.returncode == 2 and "which dump" in run.stderr
+    assert run.returncode == 2 and "needs the program" in run.stderr
+    # One that never answers, nor ends.
+    began = time.monotonic()
+    run = tool("core", "--addr2line", "sleep 1000; :", foreign, sizes_core, check=False)
+    assert run.returncode == 1 and time.monotonic() - began < 60, run.stderr
 
 
 def test_no_table(tool, compile_sample, tmp_path):
@@ -275,6 +280,31 @@ def test_truncated(tool, sizes_core, tmp_path):
             assert "missing" in run.stdout or "cut short by" in run.stdout, (part, run.stdout[:300])
         outcomes.add(run.returncode)
     assert outcomes == {0, 1}
+
+
+@pytest.mark.parametrize("field, value", [(0, 2 ** 63), (1, 2 ** 64 - 4096), (1, 0), (2, 2 ** 40), (-1, 2 ** 60), (-1, 0)])
+def test_damaged_list(tool, sizes_core, tmp_path, field, value):
+    """A number of the list of mapped files is wrong: of the table's first mapping, or (-1) the size of pages."""
+    data = bytearray(sizes_core.read_bytes())
+    at = data.index(struct.pack("<I", 0x46494c45) + b"CORE\0") + 4 + 8
+    count, _ = struct.unpack_from("<QQ", data, at)
+    paths = data[at + 16 + 24 * count:].split(b"\0")
+    number = next(i for i, path in enumerate(paths) if b"mallow-live" in path)
+    struct.pack_into("<Q", data, at + 8 if field < 0 else at + 16 + 24 * number + 8 * field, value)
+    path = tmp_path / "core"
+    path.write_bytes(data)
+    run = subprocess.run([tool.path, "core", path], capture_output=True, text=True, timeout=20)
+    assert run.returncode in (0, 1) and run.stderr.count("\n") <= 1
+    assert run.returncode == 1 or "missing" in run.stdout or "keep_large" in run.stdout, run.stdout
+
+
+def test_first_page_only(tool, sizes_core, tmp_path):
+    data = sizes_core.read_bytes()
+    at = data.index(b"\x89MLW\r\n\x1a\n" + b"\1\0")
+    path = tmp_path / "page"
+    path.write_bytes(data[at:at + 4096])
+    run = tool("core", "--raw", path, check=False)
+    assert run.returncode == 1 and "only the first page" in run.stderr
 
 
 def without_files(core):
@@ -397,7 +427,7 @@ int main(int argc, char **argv)
         core, = folder.glob("core*")
         report = core_json(tool, core)
         assert [site["sizes"] for site in report["sites"]] == [[size]]
-        assert ("its parent" in tool("core", core).stdout) == (not arguments)
+        assert ("no table of its own" in tool("core", core).stdout) == (not arguments)
         # The same without a list of mappings: the scan finds both tables.
         core.write_bytes(without_files(core))
         assert [site["sizes"] for site in core_json(tool, core)["sites"]] == [[size]]
