@@ -1,9 +1,14 @@
 #include "coredump/core_table.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "base/bytes.h"
+#include "trace/chunk_check.h"
+#include "trace/live.h"
 
 #define MAPPED_NAME "/memfd:mallow-live:"
 
@@ -14,6 +19,8 @@ void core_table_deinit(struct core_table *table)
 {
 	vec_deinit(&table->extents);
 	vec_deinit(&table->pieces);
+	if (table->header_made)
+		close(table->header_fd);
 }
 
 static struct err *add_piece(struct core_table *table, uint64_t at, uint64_t size, uint64_t from,
@@ -103,6 +110,76 @@ static struct err *make_pieces(const struct core_image *image, struct core_table
 	if (!err)
 		settle_pieces(table);
 	return err;
+}
+
+/* Whether the chunk that begins at data has a copy of the header. */
+static bool has_copy(const uint8_t *data)
+{
+	struct live_chunk live;
+	struct trace_chunk chunk;
+	const char *expected;
+
+	memcpy(&live, data + LIVE_CHUNK_OFFSET, sizeof(live));
+	return chunk_check(data, &chunk, &expected) == CHUNK_VALID &&
+	       chunk.kind == TRACE_CHUNK_LIVE && live.part != LIVE_PART_HEADS &&
+	       bytes_u64(data + LIVE_COPY_OFFSET) == ~TRACE_MAGIC;
+}
+
+/* A header's page with that begin: all numbers may be in use, and nothing is known of losses. */
+static void fill_page(uint8_t *page, const uint8_t *copy)
+{
+	const struct live_header numbers = {
+		.nodes = LIVE_NODES, .sites = LIVE_SITES, .threads = LIVE_THREADS};
+
+	memcpy(page, copy, LIVE_COPY_SIZE);
+	bytes_put_u64(page, TRACE_MAGIC);
+	memcpy(page + LIVE_HEADER_OFFSET, &numbers, sizeof(numbers));
+}
+
+static struct err *add_page(const char *name, const uint8_t *page, struct core_table *table)
+{
+	struct err *err;
+	int fd = memfd_create("header", MFD_CLOEXEC);
+
+	if (fd < 0 || pwrite(fd, page, TRACE_PAGE, 0) != TRACE_PAGE) {
+		err = err_create_errno(errno, "%s: no memory for a page", name);
+		if (fd >= 0)
+			close(fd);
+		return err;
+	}
+	table->header_fd = fd;
+	table->header_made = true;
+	err = add_piece(table, 0, TRACE_PAGE, 0, fd);
+	if (!err)
+		settle_pieces(table);
+	table->missing += TRACE_PAGE;
+	return err;
+}
+
+struct err *core_table_make_header(const char *name, struct core_table *table, bool *ret)
+{
+	const struct byte_source source =
+		byte_source_pieces(name, table->pieces.items, table->pieces.count, table->size);
+	uint8_t data[LIVE_COPY_OFFSET + LIVE_COPY_SIZE], page[TRACE_PAGE] = {0};
+	struct err *err;
+	size_t got;
+
+	*ret = false;
+	// Pieces of the header's page, if it was cut in two, would stand in front of the new one.
+	if (table->pieces.count && !table->pieces.items[0].at)
+		return NULL;
+	for (size_t i = 0; i < table->extents.count; i++) {
+		err = byte_source_read(&source, table->extents.items[i].offset, data, sizeof(data),
+				       &got);
+		if (err)
+			return err;
+		if (got < sizeof(data) || !has_copy(data))
+			continue;
+		fill_page(page, data + LIVE_COPY_OFFSET);
+		*ret = true;
+		return add_page(name, page, table);
+	}
+	return NULL;
 }
 
 /* Whose table a mapping is of. 0: it is of none. */

@@ -27,7 +27,9 @@ struct core_table {
 	VEC(struct byte_piece) pieces; /* by offset in the table's file, without overlap */
 	uint64_t size;                 /* of the table's file, as far as it is known */
 	uint64_t missing;              /* bytes of it that the dump has not */
-	bool has_header;               /* the header's page is there */
+	bool has_header;               /* the header's page is there, */
+	bool header_made;              /* … made of what chunks know of it */
+	int header_fd;                 /* with header_made: a file that has it, owned */
 };
 
 void core_table_deinit(struct core_table *table);
@@ -39,6 +41,12 @@ void core_table_deinit(struct core_table *table);
  */
 struct err *core_table_by_mappings(const struct core_image *image, struct core_table *ret,
 				   uint32_t *pid);
+
+/*
+ * Makes a header of the copy that some chunk has of it, if the page itself is not in the dump. *ret
+ * false: no chunk has one.
+ */
+struct err *core_table_make_header(const char *name, struct core_table *table, bool *ret);
 
 /*
  * Finds the extents by what chunks say. Of several tables it is that of the process, else the one

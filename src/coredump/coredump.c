@@ -198,11 +198,14 @@ static struct err *find_table(struct coredump *coredump, char **recording)
 	struct err *err =
 		core_table_by_mappings(&coredump->image, &coredump->table, &coredump->facts.owner);
 	const char *path;
+	bool made;
 
 	if (err || coredump->table.has_header)
 		return err;
-	if (coredump->table.extents.count)
-		return say_left_out(coredump);
+	if (coredump->table.extents.count) {
+		err = core_table_make_header(coredump->name, &coredump->table, &made);
+		return err || made ? err : say_left_out(coredump);
+	}
 	path = find_recording(&coredump->image);
 	if (path) {
 		*recording = strdup(path);

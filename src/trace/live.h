@@ -117,6 +117,13 @@ struct live_place {
 };
 #define LIVE_PLACE_OFFSET 32
 
+/*
+ * Where in a chunk a copy of the begin of the recording's header is, up to the losses: in chunks
+ * whose entries begin at LIVE_ARRAY_OFFSET, but not in heads. 0: no copy (section 10.2).
+ */
+#define LIVE_COPY_OFFSET 128
+#define LIVE_COPY_SIZE   offsetof(struct trace_header, losses)
+
 /* A block of LIVE_PART_BLOCKS. */
 struct live_listed_block {
 	uint64_t address;

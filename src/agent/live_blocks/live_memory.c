@@ -30,6 +30,17 @@ static struct {
 	uint64_t used;
 } leaves; // the chunk that the next leaf comes from
 
+/* Its magic number is turned around bit by bit, so that nobody takes it for a header. */
+static void copy_header(char *copy)
+{
+	uint64_t magic = ~process->header->magic;
+
+	if (process->header->magic != TRACE_MAGIC)
+		return;
+	memcpy(copy, process->header, LIVE_COPY_SIZE);
+	memcpy(copy, &magic, sizeof(magic));
+}
+
 /* The rest of the chunk is set. offset: of the chunk in the file. */
 static void publish_chunk(struct trace_chunk *chunk, size_t size, uint64_t offset)
 {
@@ -39,6 +50,9 @@ static void publish_chunk(struct trace_chunk *chunk, size_t size, uint64_t offse
 	chunk->size = (uint32_t)size;
 	chunk->stream = TRACE_NO_STREAM;
 	chunk->flags = TRACE_CHUNK_SLOT;
+	// Two chunks are made before there is a header.
+	if (((struct live_chunk *)((char *)chunk + LIVE_CHUNK_OFFSET))->part != LIVE_PART_HEADS)
+		copy_header((char *)chunk + LIVE_COPY_OFFSET);
 	place->offset = offset;
 	place->address = (uintptr_t)chunk;
 	memcpy(place->id, process_id, sizeof(place->id));

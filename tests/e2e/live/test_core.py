@@ -282,6 +282,21 @@ def test_truncated(tool, sizes_core, tmp_path):
     assert outcomes == {0, 1}
 
 
+def test_cut_before_the_first_page(tool, agent, tmp_path):
+    """The table's first page lies at its highest address. Without it, chunks say what was in it."""
+    core = cores.crash(["/usr/bin/python3", "-c",
+                        "import os\nkeep = [bytes(1000 + i) for i in range(20000)]\nos.kill(os.getpid(), 11)"],
+                       agent, tmp_path)
+    whole, data = core_json(tool, core), core.read_bytes()
+    at = data.index(b"\x89MLW\r\n\x1a\n\1\0\6\0")
+    core.write_bytes(data[:at])
+    cut = core_json(tool, core)
+    assert cut["pid"] == whole["pid"] and cut["id"] == whole["id"] and cut["sample_mean"] == 0
+    assert 0 < cut["missing_bytes"] and sum(len(site["sizes"]) for site in cut["sites"]) > 15000
+    assert set(map(tuple, ([size] for site in cut["sites"] for size in site["sizes"]))) <= \
+        set(map(tuple, ([size] for site in whole["sites"] for size in site["sizes"])))
+
+
 @pytest.mark.parametrize("field, value", [(0, 2 ** 63), (1, 2 ** 64 - 4096), (1, 0), (2, 2 ** 40), (-1, 2 ** 60), (-1, 0)])
 def test_damaged_list(tool, sizes_core, tmp_path, field, value):
     """A number of the list of mapped files is wrong: of the table's first mapping, or (-1) the size of pages."""
