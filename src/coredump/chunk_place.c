@@ -11,11 +11,11 @@
 /* Head of a live chunk: the chunk's header, and struct live_chunk. */
 #define HEAD_SIZE (LIVE_CHUNK_OFFSET + sizeof(struct live_chunk))
 
-/* A place must be possible: within 2^38 bytes, in whole pages, behind the header. */
+/* A place must be possible: in whole pages, behind the header. */
 static bool is_possible(const struct chunk_place *place)
 {
 	return place->offset >= TRACE_PAGE && place->offset % TRACE_PAGE == 0 &&
-	       !(place->offset >> 38);
+	       !(place->offset >> CHUNK_PLACE_BITS);
 }
 
 static bool read_live(const uint8_t *raw, const uint8_t *head, struct chunk_place *ret)

@@ -11,6 +11,9 @@
 
 #include "trace/format.h"
 
+/* A table has less than 2^38 bytes: what says more is damaged. */
+#define CHUNK_PLACE_BITS 38
+
 /* Where a chunk belongs, as it says. */
 struct chunk_place {
 	uint8_t id[TRACE_PLACE_ID];

@@ -7,13 +7,11 @@
 #include <unistd.h>
 
 #include "base/bytes.h"
+#include "coredump/chunk_place.h"
 #include "trace/chunk_check.h"
 #include "trace/live.h"
 
 #define MAPPED_NAME "/memfd:mallow-live:"
-
-/* A table has less than 2^38 bytes: what says more is damaged. */
-#define TABLE_BITS 38
 
 void core_table_deinit(struct core_table *table)
 {
@@ -165,12 +163,13 @@ struct err *core_table_make_header(const char *name, struct core_table *table, b
 	size_t got;
 
 	*ret = false;
-	// Pieces of the header's page, if it was cut in two, would stand in front of the new one.
+	// The dump may end within the header's page: what it has of that gives way to the new one.
 	if (table->pieces.count && !table->pieces.items[0].at)
-		return NULL;
-	for (size_t i = 0; i < table->extents.count; i++) {
-		err = byte_source_read(&source, table->extents.items[i].offset, data, sizeof(data),
-				       &got);
+		table->pieces.items[0].size = 0;
+	// One mapping may have several chunks, so each page is looked at.
+	for (uint64_t at = byte_source_next(&source, TRACE_PAGE); at < table->size;
+	     at = byte_source_next(&source, at + TRACE_PAGE) & ~(uint64_t)(TRACE_PAGE - 1)) {
+		err = byte_source_read(&source, at, data, sizeof(data), &got);
 		if (err)
 			return err;
 		if (got < sizeof(data) || !has_copy(data))
@@ -206,8 +205,8 @@ struct err *core_table_by_mappings(const struct core_image *image, struct core_t
 		struct table_extent extent = {mapping->offset, mapping->end - mapping->start,
 					      mapping->start};
 
-		if (owner_of(mapping) != owner || extent.offset >> TABLE_BITS ||
-		    extent.size >> TABLE_BITS || extent.offset % TRACE_PAGE)
+		if (owner_of(mapping) != owner || extent.offset >> CHUNK_PLACE_BITS ||
+		    extent.size >> CHUNK_PLACE_BITS || extent.offset % TRACE_PAGE)
 			continue;
 		if (!vec_push(&ret->extents, extent))
 			return err_no_memory();

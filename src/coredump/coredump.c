@@ -74,12 +74,19 @@ static struct coredump *create(const char *name)
 	return coredump;
 }
 
+#define TURNED_MAX (UINT64_C(1) << 30)
+
 /* Reads the whole table into memory and turns its numbers around. */
 static struct err *turn_around(struct coredump *coredump)
 {
 	size_t size = (size_t)coredump->source.size, got, step;
 	struct err *err;
 
+	// Only firmware writes such tables. A damaged place makes a small one look huge.
+	if (coredump->source.size > TURNED_MAX)
+		return err_create("%s: a big-endian table of %" PRIu64
+				  " bytes: at most 1 GiB is read",
+				  coredump->name, coredump->source.size);
 	coredump->turned = calloc(1, size);
 	if (!coredump->turned)
 		return err_no_memory();

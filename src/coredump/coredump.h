@@ -23,11 +23,12 @@ struct coredump_facts {
 	uint32_t signal; /* that ended it; 0: none, or not known */
 	bool raw;        /* a raw dump, which says nothing about the process */
 	uint64_t
-		missing; /* bytes of the table that the dump does not have; their blocks are lost */
-	uint64_t cut;    /* bytes that the dump itself is shorter than it should be */
+		missing; /* bytes of the table that are not in the dump: what was in them is lost */
+	uint64_t cut;    /* bytes by which the dump is shorter than it should be */
 };
 
-/* *ret: whether the file at fd is a core dump, or is compressed and may be one. name: for messages.
+/*
+ * *ret: whether the file at fd is a core dump, or is compressed and may be one. name: for messages.
  */
 struct err *coredump_is(const char *name, int fd, bool *ret);
 

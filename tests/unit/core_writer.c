@@ -20,12 +20,23 @@ static void put_place(struct trace_writer *writer)
 	memcpy(chunk + LIVE_PLACE_OFFSET, &place, sizeof(place));
 }
 
+/* A copy of the header's begin, with the bits of its magic number turned. */
+static void put_copy(struct trace_writer *writer)
+{
+	uint8_t *copy = writer->data + writer->chunk + LIVE_COPY_OFFSET;
+
+	memcpy(copy, writer->data, LIVE_COPY_SIZE);
+	for (int i = 0; i < 8; i++)
+		copy[i] = (uint8_t)~copy[i];
+}
+
 static void put_part(struct trace_writer *writer, uint32_t part, uint32_t entry_size,
 		     const void *entries, size_t count)
 {
 	live_writer_chunk(writer, part, entry_size, 0, count);
 	live_writer_bytes(writer, entries, count * entry_size);
 	live_writer_close(writer);
+	put_copy(writer);
 	put_place(writer);
 }
 
@@ -71,6 +82,9 @@ static void put_table(struct trace_writer *writer)
 	for (uint8_t i = 1; i <= TRACE_PLACE_ID; i++)
 		writer->data[15 + i] = i;
 	trace_writer_poke(writer, 48, CORE_WRITER_PID, 4);
+	trace_writer_poke(writer, 10, TRACE_VERSION_MINOR, 2);
+	trace_writer_poke(writer, 72, TRACE_LIVE, 4);
+	trace_writer_poke(writer, 76, 0, 8);
 	put_events(writer);
 	put_part(writer, LIVE_PART_NODES, sizeof(*nodes), nodes, 3);
 	put_part(writer, LIVE_PART_SITES, sizeof(*sites), sites, 4);
@@ -150,7 +164,7 @@ void core_writer_make(struct core_writer *core, unsigned int flags)
 	size_t half, first, second;
 
 	put_table(&table);
-	half = table.size / 2 & ~(size_t)4095;
+	half = 2 * 4096; // the header, and the events
 	out = (struct out){.data = calloc(1, table.size + 8192)};
 	notes = (struct out){.data = calloc(1, 4096)};
 	if (!out.data || !notes.data)

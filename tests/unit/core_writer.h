@@ -24,7 +24,7 @@
 enum core_writer_flags {
 	CORE_WRITER_FILES = 1, /* a list of mapped files */
 	CORE_WRITER_APART =
-		2,           /* the table's second half is a segment of its own, before the first */
+		2,           /* what follows the events is a segment of its own, before the first */
 	CORE_WRITER_RAW = 4, /* the memory alone, without headers */
 };
 
@@ -32,7 +32,7 @@ struct core_writer {
 	uint8_t *data;
 	size_t size;
 	size_t table;      /* bytes of the table */
-	size_t table_from; /* where in data its first half is */
+	size_t table_from; /* where in data its first page is */
 };
 
 void core_writer_make(struct core_writer *core, unsigned int flags);

@@ -98,6 +98,26 @@ static void cut(void **state)
 	}
 }
 
+/* The dump ends before the first page, or within it: chunks say what was in it. */
+static void without_first_page(void **state)
+{
+	struct core_writer core;
+
+	core_writer_make(&core, CORE_WRITER_FILES | CORE_WRITER_APART);
+	for (size_t end = core.table_from; end < core.table_from + 4096; end += 1000) {
+		struct recording *recording;
+
+		make_file(&core, end);
+		assert_ok(open_file(false, &recording));
+		assert_int_equal(recording_facts(recording)->pid, CORE_WRITER_PID);
+		assert_true(recording_facts(recording)->core->missing >= 4096);
+		// The blocks are in the second half, which stands before the first in the file.
+		assert_int_equal(recording_summary(recording)->leaked_bytes, CORE_WRITER_BYTES);
+		recording_close(recording);
+	}
+	core_writer_deinit(&core);
+}
+
 /* Two dumps of one process, of which each has what the other lacks; in both orders. */
 static void merges(void **state)
 {
@@ -263,8 +283,11 @@ static void without_memory(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(opens),          cmocka_unit_test(cut),
-		cmocka_unit_test(merges),         cmocka_unit_test(big_endian),
+		cmocka_unit_test(opens),
+		cmocka_unit_test(cut),
+		cmocka_unit_test(without_first_page),
+		cmocka_unit_test(merges),
+		cmocka_unit_test(big_endian),
 		cmocka_unit_test(without_memory),
 	};
 

@@ -75,7 +75,7 @@ void *file_map_slot(struct file *file, size_t size, uint64_t *offset, enum file_
 
 /*
  * The same for a file in memory. Its pages are allocated when they are touched. A forked child
- * keeps the mapping. NULL: it could not be mapped.
+ * keeps the mapping. *offset: where in the file it is. NULL: it could not be mapped.
  */
 void *file_map_sparse(struct file *file, size_t size, uint64_t *offset);
 

@@ -6,9 +6,9 @@
 #include "hosted/cleanup.h"
 #include "report/core_facts.h"
 #include "report/format.h"
-#include "report/summary.h"
 #include "report/live_frame.h"
 #include "report/nameless.h"
+#include "report/summary.h"
 #include "report/text/text_report.h"
 
 /* " 0x843f234 ", or as many blanks. Returns how many columns it takes. */

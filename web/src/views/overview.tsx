@@ -5,7 +5,7 @@ import { useAnswer } from '../api/answer';
 import { Shown } from '../components/shown';
 import { Switch } from '../components/switch';
 import { liveTable } from '../state/limits';
-import { dataPath, go, isDifference, place, summary } from '../state/state';
+import { dataPath, facts, go, isDifference, place, summary } from '../state/state';
 import { MODE_WORDS } from '../state/brush';
 import { formatBytes, formatCount, formatTime } from '../text/units';
 import { Sentence } from '../text/sentence';
@@ -24,7 +24,7 @@ function LiveHead() {
 	return sums ? (
 		<div class="headline">
 			<h1>
-				{formatBytes(sums.live_bytes)} live now, in {formatCount(sums.leaked_blocks)} blocks.
+				{formatBytes(sums.live_bytes)} live {facts.value?.core ? 'then' : 'now'}, in {formatCount(sums.leaked_blocks)} blocks.
 			</h1>
 		</div>
 	) : null;
