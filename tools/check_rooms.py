@@ -30,10 +30,16 @@ ROOMS = {
     "write": "base hosted trace",
     "coredump": "base hosted hosted/files trace",
     "analysis": "base hosted hosted/files trace symbols coredump",
+    "ebpf/bpf": "base cfi",
+    "ebpf/target": "base hosted symbols",
+    "ebpf/hooks": "base hosted symbols cfi ebpf/bpf ebpf/target",
+    "ebpf/unwind": "base hosted symbols cfi ebpf/bpf ebpf/target",
+    "ebpf": "base hosted symbols cfi ebpf/bpf ebpf/target ebpf/hooks ebpf/unwind",
     "finish": "base hosted hosted/files trace symbols analysis write",
     "report": "base hosted hosted/files trace symbols analysis",
     "server": "base hosted hosted/files trace symbols analysis report",
-    "cli": "base hosted hosted/files trace settings symbols coredump analysis finish report server",
+    "cli": "base hosted hosted/files trace settings symbols coredump analysis finish report server "
+           "ebpf ebpf/bpf ebpf/target ebpf/hooks",
     "agent/unwind": "base cfi",
 }
 # The agent's, from the ground up: each may use those before it.
@@ -192,8 +198,12 @@ def compile_alone(src, header):
     """A header that is compiled twice in one unit needs a guard; alone, it needs its includes."""
     name = header.relative_to(src)
     unit = f'#include "{name}"\n#include "{name}"\nstruct mallow_not_empty;\n'
+    # Those of the kernel's programs are for another compiler.
+    compiler = ["gcc"]
+    if name.name.endswith(".bpf.h"):
+        compiler = ["clang", "-target", "bpf", "-ffreestanding", "-I/usr/include/x86_64-linux-gnu"]
     run = subprocess.run(
-        ["gcc", "-std=gnu17", "-D_GNU_SOURCE", "-fsyntax-only", "-Wall", "-Wextra", "-Werror",
+        [*compiler, "-std=gnu17", "-D_GNU_SOURCE", "-fsyntax-only", "-Wall", "-Wextra", "-Werror",
          "-Wno-unused-function", "-Wno-unused-parameter", f"-I{src}", f"-I{src.parent / 'include'}", "-x", "c", "-"],
         input=unit, capture_output=True, text=True)
     return None if run.returncode == 0 else f"src/{name} does not compile alone:\n{run.stderr}"

@@ -5,6 +5,9 @@
 
 #define STACK_MAX 8
 
+/* In the programs and libraries of a Debian system they have at most 11 bytes. */
+#define EXPRESSION_MAX 64
+
 enum {
 	OP_CONST1U = 0x08,
 	OP_CONST1S = 0x09,
@@ -214,6 +217,8 @@ bool cfa_expression_reduce(const uint8_t *bytes, size_t size, uint64_t pc, uint8
 	struct eh_image image = {.bytes = bytes, .size = size};
 	struct machine m;
 
+	if (size > EXPRESSION_MAX)
+		return false;
 	m.code = (struct eh_cursor){.image = &image, .end = size};
 	m.pc = pc;
 	m.pc_register = pc_register;

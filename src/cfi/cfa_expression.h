@@ -28,7 +28,8 @@ struct cfa_term {
  * Reduces the expression of size bytes at that pc. pc_register: the number by which expressions
  * name the pc (the return address's). first: the term on the stack when the expression starts;
  * NULL: the stack is empty. An expression that says where a register is saved starts with the CFA.
- * False: the expression has none of these shapes, or is malformed.
+ * False: the expression has none of these shapes, is malformed, or is longer than anybody
+ * writes.
  */
 bool cfa_expression_reduce(const uint8_t *bytes, size_t size, uint64_t pc, uint8_t pc_register,
 			   const struct cfa_term *first, struct cfa_term *ret);

@@ -290,24 +290,51 @@ static bool run_until(struct machine *m, struct eh_cursor *code, uint64_t pc)
 	return !code->bad && !m->bad;
 }
 
-bool cfa_program_run(const struct cfa_program *program, uint64_t pc, struct cfa_row *ret)
+/* Runs the CIE's instructions, up to pc. False: as run_until(). */
+static bool begin(struct machine *m, const struct cfa_program *program, uint64_t pc)
 {
 	struct eh_cursor initial = program->initial;
+
+	m->program = program;
+	m->row = (struct cfa_row){0};
+	m->initial = m->row;
+	m->location = program->start;
+	m->depth = 0;
+	m->bad = false;
+	if (!run_until(m, &initial, pc))
+		return false;
+	m->initial = m->row;
+	m->location = program->start;
+	return true;
+}
+
+bool cfa_program_run(const struct cfa_program *program, uint64_t pc, struct cfa_row *ret)
+{
 	struct eh_cursor instructions = program->instructions;
 	struct machine m;
 
-	m.program = program;
-	m.row = (struct cfa_row){0};
-	m.initial = m.row;
-	m.location = program->start;
-	m.depth = 0;
-	m.bad = false;
-	if (!run_until(&m, &initial, pc))
-		return false;
-	m.initial = m.row;
-	m.location = program->start;
-	if (!run_until(&m, &instructions, pc))
+	if (!begin(&m, program, pc) || !run_until(&m, &instructions, pc))
 		return false;
 	*ret = m.row;
 	return true;
+}
+
+void cfa_program_walk(const struct cfa_program *program, uint64_t end, cfa_program_row *each,
+		      void *argument)
+{
+	struct eh_cursor instructions = program->instructions;
+	struct machine m;
+	uint64_t low = program->start;
+	bool good = begin(&m, program, UINT64_MAX);
+
+	// A location that does not grow begins no row: run_until() does not stop at it.
+	while (low < end) {
+		uint64_t high = end;
+
+		good = good && run_until(&m, &instructions, low);
+		if (good && m.location > low && m.location < end)
+			high = m.location;
+		each(argument, good ? &m.row : NULL, low, high);
+		low = high;
+	}
 }

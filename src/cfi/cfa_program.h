@@ -1,7 +1,7 @@
 /*
- * Runs the call frame instructions of an FDE up to one pc. The result is the row of the unwind
- * table at that pc: how to find the CFA, the return address and one saved register. Only one
- * register is kept, because a row of all would not fit the stack budget, and nearly every step
+ * Runs the call frame instructions of an FDE, up to one pc or all of them. The result is the row of
+ * the unwind table at a pc: how to find the CFA, the return address and one saved register. Only
+ * one register is kept, because a row of all would not fit the stack budget, and nearly every step
  * needs no other than the frame pointer. A pure function: bytes in, row out.
  */
 #ifndef MALLOW_CFI_CFA_PROGRAM_H
@@ -58,5 +58,16 @@ struct cfa_program {
  * DW_CFA_remember_state nests deeper than compilers write; then *ret means nothing.
  */
 bool cfa_program_run(const struct cfa_program *program, uint64_t pc, struct cfa_row *ret);
+
+/* A row that holds in [low, high). row NULL: the instructions make no sense there. */
+typedef void cfa_program_row(void *argument, const struct cfa_row *row, uint64_t low,
+			     uint64_t high);
+
+/*
+ * Runs the instructions once and calls each() for the rows of [program->start, end), in order. They
+ * are what cfa_program_run() yields for each pc there.
+ */
+void cfa_program_walk(const struct cfa_program *program, uint64_t end, cfa_program_row *each,
+		      void *argument);
 
 #endif

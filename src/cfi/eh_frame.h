@@ -6,8 +6,10 @@
 #ifndef MALLOW_CFI_EH_FRAME_H
 #define MALLOW_CFI_EH_FRAME_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
+#include "base/bytes.h"
 #include "cfi/cfa_program.h"
 #include "cfi/eh_cursor.h"
 
@@ -30,5 +32,27 @@ struct eh_frame_row {
  */
 enum eh_frame_answer eh_frame_find(const struct eh_image *image, uint64_t header, uint64_t pc,
 				   uint8_t reg, struct eh_frame_row *ret);
+
+/* The search table, sorted: for each FDE the start of its code, and where the FDE lies itself. */
+struct eh_frame_table {
+	const uint8_t *entries; /* in the image */
+	uint64_t count;
+	uint64_t header; /* the address that the entries count from */
+	uint64_t frames; /* the address of .eh_frame */
+};
+
+/* False: the header has no table, or makes no sense. */
+bool eh_frame_table(const struct eh_image *image, uint64_t header, struct eh_frame_table *ret);
+
+/* Where the code of entry i starts, and the address of its FDE. Nothing is known about them. */
+static inline uint64_t eh_frame_table_start(const struct eh_frame_table *table, uint64_t i)
+{
+	return table->header + (uint64_t)(int32_t)bytes_u32(table->entries + i * 8);
+}
+
+static inline uint64_t eh_frame_table_entry(const struct eh_frame_table *table, uint64_t i)
+{
+	return table->header + (uint64_t)(int32_t)bytes_u32(table->entries + i * 8 + 4);
+}
 
 #endif

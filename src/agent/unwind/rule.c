@@ -1,12 +1,18 @@
-/* Packing of rules, and the list of the wide ones. See rule.h. */
+/* The list of wide rules. See rule.h. */
 #include "agent/unwind/rule.h"
 
 #include <stdatomic.h>
-#include <stddef.h>
 #include <string.h>
 
 #include "agent/unwind/arch.h"
 #include "base/compiler.h"
+
+const struct unwind_registers rule_registers = {
+	.sp = ARCH_DWARF_SP,
+	.fp = ARCH_DWARF_FP,
+	.pc = ARCH_DWARF_PC,
+	.count = ARCH_DWARF_REGISTERS,
+};
 
 /*
  * Entry 0 is never used. Entries below the count never change. A reader gets an entry's number from
@@ -46,57 +52,19 @@ static uint16_t wide_intern(const struct unwind_rule *rule)
 	return (uint16_t)found;
 }
 
-static bool is_plain(const struct unwind_rule *rule)
-{
-	bool sp_based = rule->cfa_base == ARCH_DWARF_SP;
-	bool fp_based = rule->cfa_base == ARCH_DWARF_FP;
-
-	if (rule->kind != RULE_STEP || rule->signal || rule->cfa_deref || !(sp_based || fp_based))
-		return false;
-	if (rule->cfa_offset <= 0 || rule->cfa_offset % 8 != 0 ||
-	    (unsigned)rule->cfa_offset / 8 > RULE_OFFSET_MASK)
-		return false;
-	if (rule->ra.how != RULE_AT || rule->ra.base != RULE_BASE_CFA || rule->ra_offset != -8)
-		return false;
-	if (rule->fp.how == RULE_SAME)
-		return sp_based;
-	return rule->fp.how == RULE_AT && rule->fp.base == RULE_BASE_CFA &&
-	       rule->fp_offset % 8 == 0 && rule->fp_offset <= -8 &&
-	       rule->fp_offset >= -8 * (int)RULE_SLOT_MASK;
-}
-
 uint16_t rule_pack(const struct unwind_rule *rule)
 {
-	unsigned packed;
+	uint16_t packed = unwind_rule_pack(rule, &rule_registers);
 
-	if (!is_plain(rule))
-		return wide_intern(rule);
-	packed = (unsigned)rule->cfa_offset / 8;
-	packed |= (unsigned)(-rule->fp_offset / 8) << RULE_SLOT_SHIFT;
-	if (rule->cfa_base == ARCH_DWARF_SP)
-		packed |= RULE_BASE_SP;
-	return (uint16_t)packed;
+	return packed != RULE_NONE ? packed : wide_intern(rule);
 }
 
 void rule_unpack(uint16_t packed, struct unwind_rule *ret)
 {
-	unsigned slot = packed >> RULE_SLOT_SHIFT & RULE_SLOT_MASK;
-
-	if (packed < RULE_PLAIN) {
+	if (packed < RULE_PLAIN)
 		*ret = wide_rules[packed];
-		return;
-	}
-	*ret = (struct unwind_rule){
-		.kind = RULE_STEP,
-		.cfa_base = packed & RULE_BASE_SP ? ARCH_DWARF_SP : ARCH_DWARF_FP,
-		.cfa_offset = (int32_t)(packed & RULE_OFFSET_MASK) * 8,
-		.ra = {RULE_AT, RULE_BASE_CFA},
-		.ra_offset = -8,
-	};
-	if (slot != 0) {
-		ret->fp = (struct rule_place){RULE_AT, RULE_BASE_CFA};
-		ret->fp_offset = -8 * (int32_t)slot;
-	}
+	else
+		unwind_rule_unpack(packed, &rule_registers, ret);
 }
 
 void rule_after_fork(void)

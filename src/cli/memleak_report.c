@@ -1,0 +1,186 @@
+#include "cli/memleak_report.h"
+
+#include <stdio.h>
+#include <time.h>
+
+#include "hosted/arena.h"
+#include "hosted/cleanup.h"
+#include "report/format.h"
+#include "report/json/memleak_json.h"
+#include "report/text/memleak_text.h"
+
+#define WARNINGS_MAX 4
+
+/* What a view is made of. */
+struct parts {
+	VEC(struct memleak_frame) frames;
+	VEC(struct memleak_stack) stacks;
+	VEC(struct memleak_block) blocks;
+	const char *warnings[WARNINGS_MAX];
+	size_t warning_count;
+	struct arena arena;
+};
+
+static void parts_deinit(struct parts *parts)
+{
+	vec_deinit(&parts->frames);
+	vec_deinit(&parts->stacks);
+	vec_deinit(&parts->blocks);
+	arena_deinit(&parts->arena);
+}
+
+/* Why the outer frames of a stack are missing; NULL: they are not. */
+static const char *why_cut(const struct outstanding_stack *stack)
+{
+	switch (stack->end) {
+	case STACK_WHOLE:
+		return NULL;
+	case STACK_TOO_DEEP:
+		return "deeper than is kept (--perf-max-stack-depth)";
+	case STACK_NO_TABLES:
+		return "code without unwind tables and frame pointers";
+	case STACK_UNMAPPED:
+		return "code that was mapped just before, or an address that is no code";
+	default:
+		return "the program's stack could not be read";
+	}
+}
+
+static struct err *add_frame(struct parts *parts, struct code_names *names,
+			     const struct target *target, uint64_t frame)
+{
+	const struct code_name *found;
+	size_t count;
+	struct err *err = code_names_find(names, target, frame, &found, &count);
+
+	for (size_t i = 0; !err && i < count; i++)
+		if (!vec_push(&parts->frames,
+			      (struct memleak_frame){.address = frame & ~FRAME_INTERRUPTED,
+						     .function = found[i].function,
+						     .offset = found[i].offset,
+						     .module = found[i].module,
+						     .file = found[i].file,
+						     .line = found[i].line,
+						     .inlined = found[i].inlined}))
+			err = err_no_memory();
+	return err;
+}
+
+static struct err *add_stack(struct parts *parts, struct code_names *names,
+			     const struct target *target, const struct outstanding_stack *from)
+{
+	struct memleak_stack stack = {.bytes = from->bytes,
+				      .blocks = from->blocks,
+				      .lost = from->number == STACK_NONE,
+				      .cut = why_cut(from),
+				      .first_frame = parts->frames.count};
+	struct err *err = NULL;
+
+	for (uint32_t i = 0; !err && i < from->frame_count; i++)
+		err = add_frame(parts, names, target, from->frames[i]);
+	if (err)
+		return err;
+	stack.frame_count = parts->frames.count - stack.first_frame;
+	return vec_push(&parts->stacks, stack) ? NULL : err_no_memory();
+}
+
+static struct err *warn(struct parts *parts, uint64_t count, const char *text)
+{
+	struct buf line = BUF_EMPTY;
+
+	if (!count || parts->warning_count == WARNINGS_MAX)
+		return NULL;
+	buf_printf(&line, "%s %s", format_count(count, true).text, text);
+
+	const char *copy = buf_string(&line) ? arena_text(&parts->arena, buf_string(&line)) : NULL;
+
+	buf_deinit(&line);
+	if (!copy)
+		return err_no_memory();
+	parts->warnings[parts->warning_count++] = copy;
+	return NULL;
+}
+
+static struct err *add_warnings(struct parts *parts, const struct bpf_losses *lost)
+{
+	struct err *err = warn(parts, lost->blocks,
+			       "allocations are not counted: the table of live blocks was full "
+			       "(--blocks makes it larger)");
+
+	if (!err)
+		err = warn(parts, lost->stacks,
+			   "allocations have no stack: there was no room for more stacks "
+			   "(--stack-storage-size makes it larger)");
+	if (!err)
+		err = warn(parts, lost->events,
+			   "events were lost: sums of mmap may be wrong, and lines of -t missing");
+	if (!err)
+		err = warn(parts, lost->calls,
+			   "calls were not seen: the kernel had no memory for them");
+	return err;
+}
+
+static struct err *fill(const struct memleak_wanted *wanted, struct tracer *tracer,
+			struct code_names *names, const struct outstanding *all,
+			struct parts *parts)
+{
+	const struct target *target = tracer_target(tracer);
+	size_t shown = all->stacks.count;
+	const struct bpf_losses lost = tracer_losses(tracer);
+	struct err *err = code_names_look(names, target);
+
+	if (wanted->top && shown > wanted->top)
+		shown = (size_t)wanted->top;
+	for (size_t i = 0; !err && i < shown; i++)
+		err = add_stack(parts, names, target, &all->stacks.items[i]);
+	for (size_t i = 0; !err && i < all->blocks.count; i++)
+		if (!vec_push(&parts->blocks, (struct memleak_block){all->blocks.items[i].address,
+								     all->blocks.items[i].size}))
+			err = err_no_memory();
+	return err ? err : add_warnings(parts, &lost);
+}
+
+static uint64_t count_whole(const struct outstanding *all)
+{
+	uint64_t whole = 0;
+
+	for (size_t i = 0; i < all->stacks.count; i++)
+		whole += all->stacks.items[i].number != STACK_NONE &&
+			 all->stacks.items[i].end == STACK_WHOLE;
+	return whole;
+}
+
+struct err *memleak_report(const struct memleak_wanted *wanted, struct tracer *tracer,
+			   struct code_names *names, const char *process, struct buf *out)
+{
+	cleanup(outstanding_deinit) struct outstanding all = {0};
+	cleanup(parts_deinit) struct parts parts = {0};
+	struct memleak_view view = {.process = process};
+	time_t now = time(NULL);
+	struct err *err =
+		tracer_read(tracer, wanted->older_ns, wanted->list_blocks, wanted->by_count, &all);
+
+	if (!err)
+		err = fill(wanted, tracer, names, &all, &parts);
+	if (err)
+		return err;
+	localtime_r(&now, &view.time);
+	view.frames = parts.frames.items;
+	view.stacks = parts.stacks.items;
+	view.stack_count = parts.stacks.count;
+	view.blocks = parts.blocks.items;
+	view.block_count = parts.blocks.count;
+	view.all_stacks = all.stacks.count;
+	view.all_whole = count_whole(&all);
+	view.all_bytes = all.bytes;
+	view.all_blocks = all.block_count;
+	view.young = all.young;
+	view.sample_rate = wanted->tracer.sample_rate;
+	view.warnings = parts.warnings;
+	view.warning_count = parts.warning_count;
+	if (wanted->json)
+		memleak_json_write(out, &view);
+	else
+		memleak_text_write(out, &(struct memleak_style){wanted->addresses}, &view);
+	return NULL;
+}

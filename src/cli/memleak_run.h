@@ -1,0 +1,29 @@
+/*
+ * `mallow memleak`, once its options are read. memleak_absent.c is in its place where mallow is
+ * built without eBPF.
+ */
+#ifndef MALLOW_CLI_MEMLEAK_RUN_H
+#define MALLOW_CLI_MEMLEAK_RUN_H
+
+#include "ebpf/tracer.h"
+
+/* What was asked for. */
+struct memleak_wanted {
+	struct tracer_options tracer;
+	const char *command; /* to be run; NULL: trace pid */
+	pid_t pid;
+	bool follow;
+	uint64_t older_ns;
+	uint64_t interval_ns;
+	uint64_t count; /* of reports; 0: until the process ends */
+	uint64_t top;   /* stacks shown; 0: all */
+	bool list_blocks;
+	bool by_count;
+	bool addresses;
+	bool json;
+};
+
+/* Starts the program if there is one to be started, and traces. Returns the exit status. */
+int memleak_run(struct memleak_wanted *wanted);
+
+#endif

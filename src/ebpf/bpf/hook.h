@@ -1,0 +1,52 @@
+/*
+ * What a probe means, in 32 bits: the kernel hands this number ("cookie") to the BPF program each
+ * time the probe is hit. Shared by the BPF program and its loader.
+ *
+ *	   31 … 24      23 … 20   19 … 16   15 … 12   11 … 8   7 … 4     3 … 0
+ *	+-------------+---------+---------+---------+--------+---------+-------+
+ *	|             |  where  | result  | pointer | times  |  size   |  act  |
+ *	+-------------+---------+---------+---------+--------+---------+-------+
+ *
+ * size, times and pointer are numbers of arguments, from 1 on; 0: there is none. Example:
+ * calloc(count, size) is HOOK_ALLOC with size 1 and times 2, realloc(old, size) is HOOK_REALLOC
+ * with pointer 1 and size 2.
+ */
+#ifndef MALLOW_EBPF_BPF_HOOK_H
+#define MALLOW_EBPF_BPF_HOOK_H
+
+enum hook_act {
+	HOOK_ALLOC = 1, /* returns a block of size (* times) bytes */
+	HOOK_REALLOC,   /* frees pointer, unless it fails, and returns a block */
+	HOOK_FREE,      /* frees pointer */
+	HOOK_MMAP,      /* mmap(address, size, protection, flags, …) */
+	HOOK_MUNMAP,    /* munmap(address, size) */
+	HOOK_MREMAP,    /* mremap(address, old size, new size, …) */
+	HOOK_CODE,      /* libraries were mapped or unmapped: loader_state.h */
+};
+
+/* Where the block's address is when the function returns. */
+enum hook_result {
+	HOOK_RESULT_VALUE,  /* the value that is returned, 0 or -1: failed */
+	HOOK_RESULT_MEMORY, /* posix_memalign: at the first argument, if 0 is returned */
+};
+
+/* Where in the function the probe stands. */
+enum hook_where {
+	HOOK_WHERE_ENTRY, /* at or near its first instruction; the return is probed by the kernel */
+	HOOK_WHERE_ONLY,  /* the same, but nothing is probed when it returns */
+	HOOK_WHERE_EXIT,  /* at an instruction that returns: rsp is the return address's place */
+};
+
+#define HOOK_COOKIE(act, size, times, pointer, result)                                             \
+	((unsigned)(act) | (unsigned)(size) << 4 | (unsigned)(times) << 8 |                        \
+	 (unsigned)(pointer) << 12 | (unsigned)(result) << 16)
+#define HOOK_WHERE(where) ((unsigned)(where) << 20)
+
+#define HOOK_ACT_OF(cookie)     ((cookie)&15u)
+#define HOOK_SIZE_OF(cookie)    ((cookie) >> 4 & 15u)
+#define HOOK_TIMES_OF(cookie)   ((cookie) >> 8 & 15u)
+#define HOOK_POINTER_OF(cookie) ((cookie) >> 12 & 15u)
+#define HOOK_RESULT_OF(cookie)  ((cookie) >> 16 & 15u)
+#define HOOK_WHERE_OF(cookie)   ((cookie) >> 20 & 15u)
+
+#endif

@@ -1,0 +1,96 @@
+/* The tables that the programs share; bpf_shared.h draws them. */
+#ifndef MALLOW_EBPF_BPF_MAPS_BPF_H
+#define MALLOW_EBPF_BPF_MAPS_BPF_H
+
+#include "ebpf/bpf/bpf_shared.h"
+
+#include <bpf/bpf_helpers.h>
+
+/* What a thread is doing, and where its stack is put together. */
+struct thread {
+	/*
+	 * The outermost call of an allocator's function that has not returned; sp 0: none. sp is
+	 * that of its entry: where the return address is.
+	 */
+	uint64_t sp;
+	uint64_t return_address; /* of a call whose end may not be seen, else 0 */
+	uint64_t size;
+	uint64_t pointer;
+	uint32_t cookie;
+	uint32_t wanted; /* its block is to be recorded */
+	/* realloc took the old block out of the table; it comes back if realloc fails. */
+	uint32_t took_old;
+	uint32_t unwatched; /* its return is not probed */
+	struct block old;
+	uint64_t frames[STACK_FRAMES_MAX];
+};
+
+/* A task storage, and no table by CPU: a probe may be preempted by another thread's. */
+struct {
+	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, struct thread);
+} threads SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 1);
+	__type(key, uint64_t);
+	__type(value, struct block);
+} blocks SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 1);
+	__type(key, uint64_t);
+	__type(value, uint32_t);
+} stack_ids SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1);
+	__uint(key_size, 4);
+	__uint(value_size, 8);
+} stacks SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1);
+	__uint(key_size, 4);
+	__uint(value_size, 8);
+} rows_map SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 2048);
+	__type(key, uint32_t);
+	__type(value, struct unwind_rule);
+} rules_map SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 2);
+	__type(key, uint32_t);
+	__type(value, struct bpf_spans);
+} spans_map SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, RULE_CACHE_SIZE);
+	__type(key, uint32_t);
+	__type(value, uint64_t);
+} rule_cache SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 1 << 22);
+} events SEC(".maps");
+
+const volatile struct bpf_settings settings = {0};
+struct bpf_state state = {0};
+
+#endif

@@ -1,0 +1,450 @@
+/*
+ * The probes on a process's allocator.
+ *
+ * A call is followed from its entry to its return, in `struct thread`. Only the outermost call of a
+ * nest counts: what realloc does by malloc, or malloc by mmap, is its own business. A block leaves
+ * the table before its memory is freed (at the entry of free), and enters it after it was allocated
+ * (at the return of malloc). So when two threads hand an address over, the table never has it
+ * wrong.
+ */
+#include "ebpf/bpf/maps.bpf.h"
+#include "ebpf/bpf/walk.bpf.h"
+
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_tracing.h>
+
+#include "ebpf/bpf/hook.h"
+
+#define MAP_FAILED          (~0ull)
+#define MAP_STACK_FLAG      0x20000
+#define PAGE                4096ull
+#define REMAP_KEEP_FLAG     4 /* MREMAP_DONTUNMAP */
+/* No allocator needs more between its function and what that calls. */
+#define ALLOCATOR_STACK_MAX 4096
+
+extern bool bpf_session_is_return(void) __ksym __weak;
+
+static __always_inline void count(uint64_t *counter)
+{
+	__sync_fetch_and_add(counter, 1);
+}
+
+/* What a call was given, and where its return address is. */
+struct call {
+	uint64_t arguments[4];
+	uint64_t sp;
+};
+
+/*
+ * Reads the registers. Volatile, or clang makes of two alternatives one load from a computed place,
+ * and the verifier wants constant offsets into the registers.
+ */
+static __always_inline void read_call(const volatile struct pt_regs *regs, struct call *ret)
+{
+	ret->arguments[0] = regs->di;
+	ret->arguments[1] = regs->si;
+	ret->arguments[2] = regs->dx;
+	ret->arguments[3] = regs->cx;
+	ret->sp = regs->sp;
+}
+
+/* number: from 1 on; 0: there is no such argument. */
+static __always_inline uint64_t argument(const struct call *call, uint32_t number)
+{
+	return number ? call->arguments[(number - 1) & 3] : 0;
+}
+
+static __always_inline void send(uint32_t kind, uint64_t address, uint64_t size, uint32_t stack)
+{
+	struct event *event = bpf_ringbuf_reserve(&events, sizeof(*event), 0);
+
+	if (!event) {
+		count(&state.losses.events);
+		return;
+	}
+	event->kind = kind;
+	event->tid = (uint32_t)bpf_get_current_pid_tgid();
+	event->time_ns = bpf_ktime_get_ns();
+	event->address = address;
+	event->size = size;
+	event->stack = stack;
+	event->cpu = bpf_get_smp_processor_id();
+	event->name[0] = 0;
+	if (settings.trace)
+		bpf_get_current_comm(event->name, sizeof(event->name));
+	bpf_ringbuf_submit(event, 0);
+}
+
+/* Lets the loader look at the mappings again, unless it was asked to already. */
+static __always_inline void ask_for_code(uint64_t address)
+{
+	if (!__sync_lock_test_and_set(&state.code_asked, 1))
+		send(EVENT_NEW_CODE, address, 0, 0);
+}
+
+/* Adds to the sums of a block's stack. sign: 1 or -1. */
+static __always_inline void add_to_stack(const struct block *block, uint64_t sign)
+{
+	uint32_t zero = 0;
+	uint64_t *words = bpf_map_lookup_elem(&stacks, &zero);
+	uint64_t at = block->stack;
+
+	if (!words || at >= settings.stack_words - STACK_HEAD_WORDS)
+		return;
+	__sync_fetch_and_add(&words[at + 1], sign * block->size);
+	__sync_fetch_and_add(&words[at + 2], sign);
+}
+
+/* Takes a block out of the table, into *ret. false: it is not there. */
+static __always_inline bool take_block(uint64_t address, struct block *ret)
+{
+	const struct block *block = bpf_map_lookup_elem(&blocks, &address);
+
+	if (!block)
+		return false;
+	*ret = *block;
+	// Another thread may free it at the same time, which is that program's bug: one of us wins.
+	if (bpf_map_delete_elem(&blocks, &address))
+		return false;
+	if (settings.combined)
+		add_to_stack(ret, -1ull);
+	return true;
+}
+
+static __always_inline void put_block(uint64_t address, const struct block *block)
+{
+	struct block before;
+
+	// A block that was there is one whose free was not seen.
+	if (settings.combined)
+		take_block(address, &before);
+	if (bpf_map_update_elem(&blocks, &address, block, BPF_ANY)) {
+		count(&state.losses.blocks);
+		return;
+	}
+	if (settings.combined)
+		add_to_stack(block, 1);
+}
+
+/* Appends the frames in thread->frames to `stacks`. STACK_NONE: there is no room. */
+static __always_inline uint32_t store_stack(const struct walk *walk)
+{
+	uint32_t zero = 0;
+	uint64_t *words = bpf_map_lookup_elem(&stacks, &zero);
+	uint64_t frames = walk->count;
+	uint64_t at;
+
+	if (!words || frames > STACK_FRAMES_MAX)
+		return STACK_NONE;
+	at = __sync_fetch_and_add(&state.words_used, (uint32_t)frames + STACK_HEAD_WORDS);
+	if (at >= settings.stack_words - STACK_HEAD_WORDS - STACK_FRAMES_MAX) {
+		// The counter must not come round to 0.
+		__sync_fetch_and_add(&state.words_used, -((uint32_t)frames + STACK_HEAD_WORDS));
+		return STACK_NONE;
+	}
+	words[at] = frames | (uint64_t)walk->end << 32;
+	bpf_probe_read_kernel(&words[at + STACK_HEAD_WORDS], frames * 8, walk->thread->frames);
+	return (uint32_t)at;
+}
+
+/* The number of the walk's stack: the one that it has already, or a new one. */
+static __always_inline uint32_t stack_number(const struct walk *walk)
+{
+	uint64_t hash = walk->hash + walk->end;
+	uint32_t *known = bpf_map_lookup_elem(&stack_ids, &hash);
+	uint32_t number;
+
+	if (known)
+		return *known;
+	number = store_stack(walk);
+	if (number != STACK_NONE && bpf_map_update_elem(&stack_ids, &hash, &number, BPF_NOEXIST)) {
+		// Another thread was faster, or the table is full.
+		known = bpf_map_lookup_elem(&stack_ids, &hash);
+		number = known ? *known : STACK_NONE;
+	}
+	if (number == STACK_NONE)
+		count(&state.losses.stacks);
+	return number;
+}
+
+/*
+ * The stack from the caller of the allocator's function on. A global function, so the verifier
+ * looks at it once, whoever calls it: 0.5 s each time otherwise.
+ */
+__noinline uint32_t take_stack(struct thread *thread, uint64_t pc, uint64_t sp, uint64_t fp)
+{
+	struct walk walk = {.pc = pc, .sp = sp, .fp = fp, .thread = thread};
+
+	if (!thread || !settings.depth)
+		return STACK_NONE;
+	walk_run(&walk);
+	if (walk.end == STACK_UNMAPPED)
+		ask_for_code(walk.pc);
+	return stack_number(&walk);
+}
+
+static __always_inline bool in_range(uint64_t size)
+{
+	return size >= settings.min_size && size <= settings.max_size;
+}
+
+/*
+ * Whether the thread is inside of another call of the allocator. If that call's return is not
+ * probed, it may be over: then the stack is shorter than it was, or the place of its return address
+ * has been used again. Where neither holds (a large frame covers the place, and did not write
+ * there), an event is lost; the distance makes that rarer.
+ */
+static __always_inline bool is_nested(const struct thread *thread, uint64_t sp)
+{
+	uint64_t now;
+
+	if (!thread->sp || sp >= thread->sp)
+		return false;
+	if (!thread->return_address)
+		return true;
+	if (thread->unwatched && thread->sp - sp > ALLOCATOR_STACK_MAX)
+		return false;
+	return bpf_probe_read_user(&now, sizeof(now), (const void *)thread->sp) == 0 &&
+	       now == thread->return_address;
+}
+
+static __always_inline struct thread *this_thread(void)
+{
+	struct thread *thread = bpf_task_storage_get(&threads, bpf_get_current_task_btf(), 0,
+						     BPF_LOCAL_STORAGE_GET_F_CREATE);
+
+	if (!thread)
+		count(&state.losses.calls);
+	return thread;
+}
+
+/* Notes what an allocation wants. Returns whether its return matters. */
+static __always_inline bool begin_alloc(struct thread *thread, const struct call *call,
+					uint32_t cookie)
+{
+	uint32_t act = HOOK_ACT_OF(cookie);
+	uint64_t size = argument(call, HOOK_SIZE_OF(cookie));
+	uint64_t times = argument(call, HOOK_TIMES_OF(cookie));
+
+	// If the product overflows, the function fails.
+	if (HOOK_TIMES_OF(cookie))
+		size *= times;
+	thread->size = size;
+	thread->wanted = in_range(size) && (settings.sample_rate <= 1 ||
+					    bpf_get_prandom_u32() % settings.sample_rate == 0);
+	if (settings.trace)
+		send(EVENT_ENTERED, 0, size, 0);
+	if (act == HOOK_REALLOC) {
+		thread->pointer = argument(call, HOOK_POINTER_OF(cookie));
+		thread->took_old = thread->pointer && take_block(thread->pointer, &thread->old);
+	} else {
+		// Where posix_memalign is to put the address.
+		thread->pointer = call->arguments[0];
+		thread->took_old = 0;
+	}
+	return thread->wanted || thread->took_old || settings.trace;
+}
+
+/* mmap and mremap: they are few, and the loader keeps them. */
+static __always_inline bool begin_map(struct thread *thread, const struct call *call,
+				      uint32_t cookie)
+{
+	bool remap = HOOK_ACT_OF(cookie) == HOOK_MREMAP;
+
+	thread->size = remap ? call->arguments[2] : call->arguments[1];
+	thread->took_old = 0;
+	if (remap) {
+		if (!(call->arguments[3] & REMAP_KEEP_FLAG)) {
+			thread->took_old = 1;
+			send(EVENT_UNMAP, call->arguments[0], call->arguments[1], 0);
+		}
+	} else if (call->arguments[3] & MAP_STACK_FLAG) {
+		// A thread's stack: the C library keeps those, and gives them to later threads.
+		return false;
+	}
+	thread->wanted = in_range(thread->size);
+	if (settings.trace)
+		send(EVENT_ENTERED, 0, thread->size, 0);
+	return true;
+}
+
+/* An entry. Returns whether the function's return is to be probed. may_skip: it can be left out. */
+static __always_inline bool enter(const struct call *call, uint32_t cookie, bool may_skip)
+{
+	struct thread *thread = this_thread();
+	uint32_t act = HOOK_ACT_OF(cookie);
+	bool matters;
+
+	if (!thread || is_nested(thread, call->sp))
+		return false;
+	thread->cookie = cookie;
+	thread->return_address = 0;
+	if (act == HOOK_MMAP || act == HOOK_MREMAP)
+		matters = begin_map(thread, call, cookie);
+	else
+		matters = begin_alloc(thread, call, cookie);
+	// Calls within a call that does not matter are still nested in it.
+	thread->sp = call->sp;
+	thread->unwatched = may_skip && !matters;
+	if (thread->unwatched || HOOK_WHERE_OF(cookie) == HOOK_WHERE_ONLY)
+		bpf_probe_read_user(&thread->return_address, 8, (const void *)call->sp);
+	return matters;
+}
+
+static __always_inline void end_alloc(struct thread *thread, uint64_t address, bool failed,
+				      uint64_t pc, uint64_t sp, uint64_t fp)
+{
+	struct block block = {.size = thread->size};
+
+	if (failed) {
+		// realloc(p, 0) frees p, and returns 0.
+		if (thread->took_old && thread->size)
+			put_block(thread->pointer, &thread->old);
+		return;
+	}
+	if (!thread->wanted)
+		return;
+	block.time_ns = settings.combined ? 0 : bpf_ktime_get_ns();
+	block.tid = (uint32_t)bpf_get_current_pid_tgid();
+	block.stack = take_stack(thread, pc, sp, fp);
+	put_block(address, &block);
+}
+
+/* A return. sp: that of the entry; pc, the return address; fp, the caller's. */
+static __always_inline void leave(uint64_t value, uint64_t pc, uint64_t sp, uint64_t fp)
+{
+	struct thread *thread = this_thread();
+	uint64_t address = value;
+	bool failed;
+
+	// A nested call, or one whose entry was not seen.
+	if (!thread || thread->sp != sp)
+		return;
+	thread->sp = 0;
+
+	uint32_t act = HOOK_ACT_OF(thread->cookie);
+
+	if (HOOK_RESULT_OF(thread->cookie) == HOOK_RESULT_MEMORY &&
+	    (value || !read_word(thread->pointer, &address)))
+		address = 0;
+	failed = address == 0 || address == MAP_FAILED;
+	if (settings.trace)
+		send(EVENT_EXITED, address, thread->size, 0);
+	if (act == HOOK_ALLOC || act == HOOK_REALLOC) {
+		end_alloc(thread, address, failed, pc, sp + 8, fp);
+	} else if (failed) {
+		if (thread->took_old)
+			send(EVENT_RESTORE, 0, 0, 0);
+	} else if (thread->wanted) {
+		send(EVENT_MAP, address, thread->size, take_stack(thread, pc, sp + 8, fp));
+	}
+}
+
+static __always_inline void release(const struct call *call, uint32_t cookie)
+{
+	uint64_t address = argument(call, HOOK_POINTER_OF(cookie));
+	struct block block;
+
+	if (HOOK_ACT_OF(cookie) == HOOK_CODE) {
+		ask_for_code(call->sp);
+		return;
+	}
+	if (HOOK_ACT_OF(cookie) == HOOK_MUNMAP) {
+		struct thread *thread = this_thread();
+
+		// It fails for these, and otherwise but for want of memory.
+		if (thread && !is_nested(thread, call->sp) && call->arguments[1] &&
+		    !(call->arguments[0] & (PAGE - 1)))
+			send(EVENT_UNMAP, call->arguments[0], call->arguments[1], 0);
+		return;
+	}
+	if (!address)
+		return;
+	if (settings.trace) {
+		const struct block *known = bpf_map_lookup_elem(&blocks, &address);
+
+		send(EVENT_FREED, address, known ? known->size : 0, 0);
+	}
+	if (settings.combined)
+		take_block(address, &block);
+	else
+		bpf_map_delete_elem(&blocks, &address);
+}
+
+static __always_inline void leave_by_return(const struct pt_regs *regs)
+{
+	leave(regs->ax, regs->ip, regs->sp - 8, regs->bp);
+}
+
+/* Entry and return by one probe. Result 1 at the entry: the return is not probed this time. */
+SEC("uprobe")
+int on_session(struct pt_regs *regs)
+{
+	struct call call;
+
+	if (bpf_session_is_return()) {
+		leave_by_return(regs);
+		return 0;
+	}
+	read_call(regs, &call);
+	return !enter(&call, (uint32_t)bpf_get_attach_cookie(regs), true);
+}
+
+SEC("uprobe")
+int on_entry(struct pt_regs *regs)
+{
+	struct call call;
+
+	read_call(regs, &call);
+	enter(&call, (uint32_t)bpf_get_attach_cookie(regs), false);
+	return 0;
+}
+
+SEC("uprobe")
+int on_return(struct pt_regs *regs)
+{
+	leave_by_return(regs);
+	return 0;
+}
+
+/* At a ret instruction: rsp is as at the entry. */
+SEC("uprobe")
+int on_exit(struct pt_regs *regs)
+{
+	const struct thread *thread = this_thread();
+	uint64_t pc;
+
+	// Code that several functions end in: of those whose return is probed, the return counts.
+	if (thread && HOOK_WHERE_OF(thread->cookie) == HOOK_WHERE_ONLY && read_word(regs->sp, &pc))
+		leave(regs->ax, pc, regs->sp, regs->bp);
+	return 0;
+}
+
+SEC("uprobe")
+int on_free(struct pt_regs *regs)
+{
+	struct call call;
+
+	read_call(regs, &call);
+	release(&call, (uint32_t)bpf_get_attach_cookie(regs));
+	return 0;
+}
+
+SEC("tp_btf/sched_process_fork")
+int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
+{
+	// Threads are tasks of the same process.
+	if ((uint32_t)parent->tgid == settings.process && child->tgid != parent->tgid)
+		send(EVENT_FORK, (uint64_t)child->tgid, 0, 0);
+	return 0;
+}
+
+SEC("tp_btf/sched_process_exec")
+int BPF_PROG(on_exec, struct task_struct *task)
+{
+	if ((uint32_t)task->tgid == settings.process)
+		send(EVENT_EXEC, 0, 0, 0);
+	return 0;
+}
+
+char _license[] SEC("license") = "Dual MIT/GPL";

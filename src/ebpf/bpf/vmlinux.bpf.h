@@ -1,0 +1,24 @@
+/*
+ * The few kernel types that the BPF programs name, in place of a vmlinux.h of the build machine.
+ * CO-RE finds the fields of task_struct in the running kernel; pt_regs is fixed (it is what ptrace
+ * sees).
+ */
+#ifndef MALLOW_EBPF_BPF_VMLINUX_BPF_H
+#define MALLOW_EBPF_BPF_VMLINUX_BPF_H
+
+#include <linux/bpf.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+struct task_struct {
+	int pid;
+	int tgid;
+} __attribute__((preserve_access_index));
+
+struct pt_regs {
+	unsigned long r15, r14, r13, r12, bp, bx;
+	unsigned long r11, r10, r9, r8, ax, cx, dx, si, di;
+	unsigned long orig_ax, ip, cs, flags, sp, ss;
+};
+
+#endif

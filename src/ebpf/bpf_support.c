@@ -1,0 +1,113 @@
+/* See bpf_support.h. */
+#include "ebpf/bpf_support.h"
+
+#include <errno.h>
+#include <linux/capability.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "hosted/cleanup.h"
+
+#ifndef CAP_CHECKPOINT_RESTORE
+#define CAP_CHECKPOINT_RESTORE 40
+#endif
+
+/* The effective capabilities of this process, a bit each. */
+static uint64_t capabilities(void)
+{
+	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+	struct __user_cap_data_struct data[2] = {{0}};
+
+	if (syscall(SYS_capget, &header, data) < 0)
+		return 0;
+	return data[0].effective | (uint64_t)data[1].effective << 32;
+}
+
+static struct err *check_capabilities(void)
+{
+	static const struct {
+		int number;
+		int instead; /* a capability that has this one in it; 0: none */
+		const char *name, *what;
+	} needed[] = {
+		{CAP_BPF, CAP_SYS_ADMIN, "CAP_BPF", "to load BPF programs"},
+		{CAP_PERFMON, CAP_SYS_ADMIN, "CAP_PERFMON", "to set probes"},
+		{CAP_SYS_PTRACE, 0, "CAP_SYS_PTRACE", "to look at another process"},
+		{CAP_CHECKPOINT_RESTORE, CAP_SYS_ADMIN, "CAP_CHECKPOINT_RESTORE",
+		 "to open the files that a process has mapped"},
+	};
+	uint64_t have = capabilities();
+
+	for (size_t i = 0; i < sizeof(needed) / sizeof(needed[0]); i++) {
+		if (have >> needed[i].number & 1 ||
+		    (needed[i].instead && have >> needed[i].instead & 1))
+			continue;
+		return err_create("the capability %s is missing (%s): run mallow as root, or give "
+				  "it by 'setcap " BPF_SUPPORT_CAPABILITIES "+ep'",
+				  needed[i].name, needed[i].what);
+	}
+	return NULL;
+}
+
+/* The mode in use stands in brackets: "none integrity [confidentiality]". */
+static bool is_locked_down(void)
+{
+	auto_fclose FILE *file = fopen("/sys/kernel/security/lockdown", "re");
+	char text[128] = "";
+
+	return file && fgets(text, sizeof(text), file) && strstr(text, "[confidentiality]");
+}
+
+struct err *bpf_support_check(void)
+{
+	struct err *err = check_capabilities();
+	struct utsname host;
+
+	if (err)
+		return err;
+	uname(&host);
+	if (strcmp(host.machine, "x86_64"))
+		return err_create("this machine is %s: memory is traced by eBPF on x86-64 only",
+				  host.machine);
+	if (access("/sys/kernel/btf/vmlinux", R_OK))
+		return err_create("the kernel %s does not describe its types (no "
+				  "/sys/kernel/btf/vmlinux): it needs CONFIG_DEBUG_INFO_BTF",
+				  host.release);
+	if (is_locked_down())
+		return err_create("the kernel's lockdown mode is 'confidentiality', which forbids "
+				  "BPF programs to read memory; 'integrity' does not");
+	return NULL;
+}
+
+/* The end of what libbpf said last: the reason stands there. */
+static char last_words[512];
+
+static int keep_words(enum libbpf_print_level level, const char *format, va_list arguments)
+{
+	char line[sizeof(last_words)];
+
+	if (level != LIBBPF_WARN)
+		return 0;
+	vsnprintf(line, sizeof(line), format, arguments);
+	line[strcspn(line, "\n")] = 0;
+	// Of several lines the first names the program or map that failed.
+	if (!last_words[0] && strncmp(line, "libbpf: ", 8) == 0)
+		memcpy(last_words, line + 8, sizeof(line) - 8);
+	return 0;
+}
+
+struct err *bpf_support_load(struct bpf_object_skeleton *skeleton)
+{
+	int status;
+
+	libbpf_set_print(keep_words);
+	last_words[0] = 0;
+	status = bpf_object__load_skeleton(skeleton);
+	if (!status)
+		return NULL;
+	return err_create_errno(-status, "the kernel does not take the BPF programs%s%s",
+				last_words[0] ? ": " : "", last_words);
+}

@@ -1,0 +1,35 @@
+/*
+ * Names for the addresses in stacks: function, module, place in the source. Code that was unmapped
+ * since keeps its names, as long as nothing else was mapped there.
+ */
+#ifndef MALLOW_EBPF_CODE_NAMES_H
+#define MALLOW_EBPF_CODE_NAMES_H
+
+#include "ebpf/target/target.h"
+
+struct code_names;
+
+/* Of one frame there are several if functions were inlined. */
+struct code_name {
+	const char *function; /* readable; NULL: unknown */
+	uint64_t offset;      /* of the address from the function's start */
+	const char *module;   /* the file's name without folders; NULL: in no file */
+	const char *file;     /* in the source; NULL: unknown */
+	uint32_t line;        /* 0: unknown */
+	bool inlined;         /* into the next name's function */
+};
+
+struct err *code_names_create(struct code_names **ret);
+void code_names_destroy(struct code_names *names);
+
+/* Takes over what the target has mapped now. To be called before code_names_find(). */
+struct err *code_names_look(struct code_names *names, const struct target *target);
+
+/*
+ * The names of a frame (FRAME_INTERRUPTED), innermost first: *count >= 1, the function itself last.
+ * They live until the next call; their strings until code_names_destroy().
+ */
+struct err *code_names_find(struct code_names *names, const struct target *target, uint64_t frame,
+			    const struct code_name **ret, size_t *count);
+
+#endif

@@ -1,0 +1,58 @@
+/*
+ * Finds the functions of a process's allocators, wherever they are: in the C library, in a library
+ * that replaces it, or linked into the program. hook_names.def lists their names.
+ */
+#ifndef MALLOW_EBPF_HOOKS_HOOK_FIND_H
+#define MALLOW_EBPF_HOOKS_HOOK_FIND_H
+
+#include "ebpf/bpf/hook.h"
+#include "ebpf/target/target.h"
+#include "hosted/arena.h"
+
+/* A function that is probed. */
+struct hook {
+	uint32_t module;      /* of the target */
+	uint32_t cookie;      /* hook.h */
+	uint64_t file_offset; /* in the module's file: where the probe stands */
+	const char
+		*name; /* of the function, as its symbol table has it; lives as long as the hooks */
+};
+
+/* An allocator that was found. */
+struct hooked_module {
+	uint32_t module;       /* of the target */
+	uint32_t probes;       /* how many hooks it has */
+	const char *allocator; /* "jemalloc", "glibc", "its own malloc"; static */
+};
+
+/* A function that should be probed, and cannot be: its blocks are not seen. */
+struct unprobed_function {
+	uint32_t module;
+	const char *name; /* lives as long as the hooks */
+	const char *why;  /* "it has too many exits"; static */
+};
+
+struct hook_options {
+	const char *object; /* -O, see hook_object.h; NULL: all that are found */
+	const char *prefix; /* --symbols-prefix, "foo_": besides the known ones; NULL: none */
+};
+
+/* Zeroed: none. */
+struct hooks {
+	VEC(struct hook) list; /* by module */
+	VEC(struct hooked_module) modules;
+	VEC(struct unprobed_function) unprobed;
+	struct arena arena; /* the names */
+};
+
+/*
+ * Adds the hooks of the target's modules from index `first` on; those of modules before it are
+ * there already. No error if none is found: then the list is as it was. An error: no memory; or,
+ * with `first` 0, options->object is not mapped: the message says which modules have an allocator.
+ * On failure some hooks may have been added.
+ */
+struct err *hooks_find(const struct target *target, uint32_t first,
+		       const struct hook_options *options, struct hooks *hooks);
+void hooks_deinit(struct hooks *hooks);
+
+#endif

@@ -1,0 +1,128 @@
+#include "ebpf/hooks/image_code.h"
+
+#include <unistd.h>
+
+#include "base/bytes.h"
+#include "ebpf/hooks/x86_instruction.h"
+
+/* The longest function that is read. Allocators' have a few KiB. */
+#define FUNCTION_MAX (256u << 10)
+
+bool image_code_init(struct image_code *code, const struct elf_image *image)
+{
+	*code = (struct image_code){.image = image};
+	return load_segments_read(image->fd, NULL, 0, &code->segments);
+}
+
+void image_code_deinit(struct image_code *code)
+{
+	fde_ranges_deinit(&code->ranges);
+	vec_deinit(&code->bytes);
+}
+
+bool image_code_offset(const struct image_code *code, uint64_t address, uint64_t *ret)
+{
+	uint64_t left;
+
+	return load_segments_offset(&code->segments, address, ret, &left);
+}
+
+bool image_code_read(struct image_code *code, uint64_t address, uint64_t size)
+{
+	uint64_t offset, left;
+
+	code->bytes.count = 0;
+	if (!load_segments_offset(&code->segments, address, &offset, &left))
+		return false;
+	if (size > left)
+		size = left;
+	if (size > FUNCTION_MAX || !vec_reserve(&code->bytes, size))
+		return false;
+	if (pread(code->image->fd, code->bytes.items, size, (off_t)offset) != (ssize_t)size)
+		return false;
+	code->bytes.count = size;
+	return true;
+}
+
+struct err *image_code_function(struct image_code *code, uint64_t address,
+				const struct fde_range **ret)
+{
+	if (!code->ranges_known) {
+		struct err *err = fde_ranges_read(code->image, &code->ranges);
+
+		if (err)
+			return err;
+		code->ranges_known = true;
+	}
+	*ret = fde_ranges_find(&code->ranges, address);
+	return NULL;
+}
+
+/* The symbol of the relocation that fills a slot of the global offset table. */
+static bool slot_symbol(const struct elf_image *image, uint64_t slot, GElf_Sym *ret,
+			const char **name)
+{
+	GElf_Shdr section, symbols;
+	GElf_Rela entry;
+
+	for (Elf_Scn *scn = NULL; (scn = elf_nextscn(image->elf, scn));) {
+		if (!gelf_getshdr(scn, &section) || section.sh_type != SHT_RELA)
+			continue;
+
+		Elf_Data *data = elf_getdata(scn, NULL);
+		Elf_Scn *table = elf_getscn(image->elf, section.sh_link);
+		Elf_Data *symbol_data = table ? elf_getdata(table, NULL) : NULL;
+
+		for (int i = 0; data && symbol_data && gelf_getrela(data, i, &entry); i++) {
+			if (entry.r_offset != slot)
+				continue;
+			if (!gelf_getsym(symbol_data, (int)GELF_R_SYM(entry.r_info), ret) ||
+			    !gelf_getshdr(table, &symbols))
+				return false;
+			*name = elf_strptr(image->elf, symbols.sh_link, ret->st_name);
+			return *name && **name;
+		}
+	}
+	return false;
+}
+
+enum image_jump image_code_jump(struct image_code *code, uint64_t address, uint64_t *ret,
+				const char **name)
+{
+	struct x86_instruction insn;
+	GElf_Sym symbol;
+	size_t at = 0;
+
+	if (!image_code_read(code, address, 2 * 15))
+		return IMAGE_JUMP_NONE;
+
+	const uint8_t *bytes = code->bytes.items;
+	size_t size = code->bytes.count;
+
+	if (!x86_instruction_decode(bytes, size, &insn))
+		return IMAGE_JUMP_NONE;
+	if (insn.kind == X86_ENDBR) {
+		at = insn.length;
+		if (!x86_instruction_decode(bytes + at, size - at, &insn))
+			return IMAGE_JUMP_NONE;
+	}
+	if (insn.kind == X86_JUMP) {
+		*ret = address + at + (uint64_t)insn.target;
+		return IMAGE_JUMP_HERE;
+	}
+	if (insn.kind != X86_INDIRECT_JUMP)
+		return IMAGE_JUMP_NONE;
+	// ModRM 25: through memory at a 32-bit distance from the next instruction.
+	if (insn.modrm != 0x25)
+		return IMAGE_JUMP_UNKNOWN;
+
+	uint64_t next = address + at + insn.length;
+	int32_t distance = (int32_t)bytes_u32(bytes + at + insn.length - 4);
+
+	if (!slot_symbol(code->image, next + (uint64_t)(int64_t)distance, &symbol, name))
+		return IMAGE_JUMP_UNKNOWN;
+	if (symbol.st_shndx == SHN_UNDEF)
+		return IMAGE_JUMP_OUTSIDE;
+	*ret = symbol.st_value;
+	return IMAGE_JUMP_HERE;
+}

@@ -1,0 +1,88 @@
+#include "ebpf/target/load_segments.h"
+
+#include <elf.h>
+#include <string.h>
+#include <unistd.h>
+
+#define PAGE UINT64_C(4096)
+
+static bool read_at(int fd, const void *memory, size_t size, uint64_t offset, void *into,
+		    size_t length)
+{
+	if (!memory)
+		return offset <= INT64_MAX &&
+		       pread(fd, into, length, (off_t)offset) == (ssize_t)length;
+	if (offset > size || length > size - offset)
+		return false;
+	memcpy(into, (const char *)memory + offset, length);
+	return true;
+}
+
+static bool is_for_us(const Elf64_Ehdr *header)
+{
+	return memcmp(header->e_ident, ELFMAG, SELFMAG) == 0 &&
+	       header->e_ident[EI_CLASS] == ELFCLASS64 && header->e_ident[EI_DATA] == ELFDATA2LSB &&
+	       header->e_machine == EM_X86_64 && header->e_phentsize == sizeof(Elf64_Phdr);
+}
+
+bool load_segments_read(int fd, const void *memory, size_t size, struct load_segments *ret)
+{
+	struct load_segments segments = {0};
+	Elf64_Ehdr header;
+	Elf64_Phdr segment;
+
+	if (!read_at(fd, memory, size, 0, &header, sizeof(header)) || !is_for_us(&header))
+		return false;
+	for (uint64_t i = 0; i < header.e_phnum && segments.count < LOAD_SEGMENTS_MAX; i++) {
+		if (!read_at(fd, memory, size, header.e_phoff + i * sizeof(segment), &segment,
+			     sizeof(segment)))
+			break;
+		if (segment.p_type != PT_LOAD || !segment.p_filesz ||
+		    segment.p_filesz > UINT64_MAX - segment.p_offset - 2 * PAGE ||
+		    segment.p_filesz > UINT64_MAX - segment.p_vaddr)
+			continue;
+		segments.list[segments.count++] = (struct load_segment){
+			.offset = segment.p_offset,
+			.address = segment.p_vaddr,
+			.size = segment.p_filesz,
+			.executable = segment.p_flags & PF_X,
+		};
+	}
+	*ret = segments;
+	return segments.count > 0;
+}
+
+bool load_segments_address(const struct load_segments *segments, uint64_t offset, uint64_t *ret)
+{
+	const struct load_segment *found = NULL;
+
+	for (size_t i = 0; i < segments->count; i++) {
+		const struct load_segment *segment = &segments->list[i];
+
+		// The loader maps whole pages.
+		if (offset < (segment->offset & -PAGE) ||
+		    offset >= ((segment->offset + segment->size + PAGE - 1) & -PAGE))
+			continue;
+		if (!found || (segment->executable && !found->executable))
+			found = segment;
+	}
+	if (found)
+		*ret = found->address - found->offset + offset;
+	return found;
+}
+
+bool load_segments_offset(const struct load_segments *segments, uint64_t address, uint64_t *ret,
+			  uint64_t *left)
+{
+	for (size_t i = 0; i < segments->count; i++) {
+		const struct load_segment *segment = &segments->list[i];
+
+		if (!segment->executable || address < segment->address ||
+		    address - segment->address >= segment->size)
+			continue;
+		*ret = segment->offset + (address - segment->address);
+		*left = segment->size - (address - segment->address);
+		return true;
+	}
+	return false;
+}

@@ -1,0 +1,209 @@
+#include "ebpf/target/process_check.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "ebpf/target/proc_maps.h"
+#include "hosted/cleanup.h"
+
+#define KERNEL_THREAD 0x00200000u /* PF_KTHREAD, in the flags of /proc/PID/stat */
+
+/* A process that is looked at. */
+struct suspect {
+	pid_t pid;
+	int proc;      /* /proc/PID */
+	pid_t process; /* the PID, unless pid is that of a thread */
+	char name[64]; /* of its main thread */
+	char state;
+	unsigned int flags;
+	int threads;
+};
+
+static struct err *ended(const struct suspect *suspect)
+{
+	return err_create_errno(ESRCH, "process %d has ended", (int)suspect->pid);
+}
+
+static struct err *no_permission(pid_t pid)
+{
+	if (!geteuid())
+		return err_create("cannot look into process %d, even as root: that needs "
+				  "CAP_SYS_PTRACE, all capabilities that it has itself, and a "
+				  "security module that allows it",
+				  (int)pid);
+	return err_create("cannot look into process %d: that needs CAP_SYS_PTRACE; run mallow as "
+			  "root",
+			  (int)pid);
+}
+
+/* What an errno says of a file in /proc/PID. */
+static struct err *failure(const struct suspect *suspect, int number, const char *file)
+{
+	if (number == ENOENT || number == ESRCH)
+		return ended(suspect);
+	if (number == EACCES || number == EPERM)
+		return no_permission(suspect->pid);
+	return err_create_errno(number, "/proc/%d/%s", (int)suspect->pid, file);
+}
+
+static struct err *open_proc(pid_t pid, int *ret)
+{
+	char path[32];
+
+	if (pid <= 0)
+		return err_create("no process has the PID %d", (int)pid);
+	snprintf(path, sizeof(path), "/proc/%d", (int)pid);
+	*ret = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (*ret >= 0)
+		return NULL;
+	if (errno != ENOENT)
+		return err_create_errno(errno, "%s", path);
+	if (access("/proc/self/stat", F_OK))
+		return err_create("/proc is not mounted: mallow looks there for process %d",
+				  (int)pid);
+	// With the option hidepid, /proc does not show other users' processes.
+	if (kill(pid, 0) && errno == EPERM)
+		return no_permission(pid);
+	return err_create("no process has the PID %d", (int)pid);
+}
+
+static struct err *read_file(const struct suspect *suspect, const char *name, char *text,
+			     size_t capacity)
+{
+	auto_close int fd = openat(suspect->proc, name, O_RDONLY | O_CLOEXEC);
+	ssize_t size = fd >= 0 ? read(fd, text, capacity - 1) : -1;
+
+	if (size < 0)
+		return failure(suspect, errno, name);
+	text[size] = '\0';
+	return NULL;
+}
+
+/* Reads /proc/PID/stat and status: see proc(5). */
+static struct err *read_state(struct suspect *suspect)
+{
+	char text[4096];
+	struct err *err = read_file(suspect, "stat", text, sizeof(text));
+	const char *name = err ? NULL : strchr(text, '('), *end = err ? NULL : strrchr(text, ')');
+
+	if (err)
+		return err;
+	if (!name || !end ||
+	    sscanf(end, ") %c %*d %*d %*d %*d %*d %u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %d",
+		   &suspect->state, &suspect->flags, &suspect->threads) != 3)
+		return err_create("/proc/%d/stat is not as proc(5) says", (int)suspect->pid);
+	snprintf(suspect->name, sizeof(suspect->name), "%.*s", (int)(end - name - 1), name + 1);
+
+	err = read_file(suspect, "status", text, sizeof(text));
+	if (err)
+		return err;
+
+	const char *process = strstr(text, "\nTgid:");
+
+	suspect->process = suspect->pid;
+	if (process)
+		suspect->process = (pid_t)strtol(process + strlen("\nTgid:"), NULL, 10);
+	return NULL;
+}
+
+static struct err *check_state(const struct suspect *suspect)
+{
+	int pid = (int)suspect->pid;
+
+	if (suspect->process != suspect->pid)
+		return err_create("%d is a thread (%s) of process %d: give %d, to trace all of its "
+				  "threads",
+				  pid, suspect->name, (int)suspect->process, (int)suspect->process);
+	if (suspect->flags & KERNEL_THREAD)
+		return err_create(
+			"process %d (%s) is a thread of the kernel: it has no program whose "
+			"allocations could be traced",
+			pid, suspect->name);
+	if (suspect->state == 'Z' && suspect->threads > 1)
+		return err_create(
+			"the main thread of process %d (%s) has ended: the kernel no longer "
+			"shows what its other threads have mapped",
+			pid, suspect->name);
+	if (suspect->state == 'Z' || suspect->state == 'X')
+		return err_create("process %d (%s) has ended: its parent has not taken its exit "
+				  "status yet",
+				  pid, suspect->name);
+	return NULL;
+}
+
+/* What the program is made for, if not for x86-64; NULL: for that. */
+static const char *foreign_kind(const unsigned char header[20])
+{
+	unsigned int machine = header[18] | (unsigned int)header[19] << 8;
+
+	if (memcmp(header, ELFMAG, SELFMAG) != 0)
+		return "no ELF program";
+	if (machine == EM_386)
+		return "a 32-bit program (i386)";
+	if (machine == EM_X86_64 && header[EI_CLASS] == ELFCLASS32)
+		return "a program with 32-bit pointers (x32)";
+	if (machine != EM_X86_64)
+		return "a program for another processor";
+	return NULL;
+}
+
+static struct err *check_program(const struct suspect *suspect, const char *program)
+{
+	unsigned char header[20];
+	auto_close int fd = openat(suspect->proc, "exe", O_RDONLY | O_CLOEXEC);
+
+	if (fd < 0 && errno == EACCES)
+		return err_create("cannot read %s, the program of process %d: that needs "
+				  "CAP_DAC_READ_SEARCH; run mallow as root",
+				  program, (int)suspect->pid);
+	if (fd < 0)
+		return failure(suspect, errno, "exe");
+
+	const char *kind = pread(fd, header, sizeof(header), 0) == sizeof(header)
+				   ? foreign_kind(header)
+				   : "no ELF program";
+
+	if (!kind)
+		return NULL;
+	return err_create("process %d runs %s, which is %s: only x86-64 programs can be traced",
+			  (int)suspect->pid, program, kind);
+}
+
+struct err *process_check(pid_t pid, int *ret_proc, char **ret_program)
+{
+	auto_close int proc = -1;
+	char program[PATH_MAX];
+	struct suspect suspect = {.pid = pid};
+	struct err *err = open_proc(pid, &proc);
+
+	if (err)
+		return err;
+	suspect.proc = proc;
+	err = read_state(&suspect);
+	if (!err)
+		err = check_state(&suspect);
+	if (err)
+		return err;
+
+	ssize_t length = readlinkat(proc, "exe", program, sizeof(program) - 1);
+
+	if (length < 0)
+		return failure(&suspect, errno, "exe");
+	program[length] = '\0';
+	proc_path_is_deleted(program);
+	err = check_program(&suspect, program);
+	if (err)
+		return err;
+	*ret_program = strdup(program);
+	if (!*ret_program)
+		return err_no_memory();
+	*ret_proc = proc;
+	proc = -1;
+	return NULL;
+}

@@ -1,0 +1,227 @@
+#include "ebpf/target/target.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "ebpf/target/load_segments.h"
+#include "ebpf/target/module_open.h"
+#include "ebpf/target/process_check.h"
+#include "ebpf/target/proc_maps.h"
+#include "hosted/cleanup.h"
+
+CLEANUP_DEFINE(struct target *, target_close);
+
+/* How often the mappings are read again if one goes while its file is being opened. */
+#define ATTEMPTS 4
+
+/* The mappings while they are read. */
+struct look {
+	struct target *target;
+	VEC(struct target_span) spans;
+	bool strict; /* a file that cannot be opened is an error */
+	bool moved;  /* a mapping is there no more: the list is not of one moment */
+	/* The last file that turned out not to be a module. 0: none. */
+	uint64_t none_device, none_inode;
+};
+
+static struct err *ended(const struct target *target)
+{
+	return err_create_errno(ESRCH, "process %d has ended", (int)target->pid);
+}
+
+/* The module of a mapping, if its file is known. TARGET_NO_MODULE: it is not. */
+static uint32_t find_module(const struct target *target, const struct proc_mapping *mapping)
+{
+	for (size_t i = 0; i < target->modules.count; i++) {
+		const struct target_module *module = &target->modules.items[i];
+		bool same = module->memory ? strcmp(module->path, mapping->path) == 0
+					   : mapping->inode && module->inode == mapping->inode &&
+						     module->device == mapping->device;
+
+		if (same)
+			return (uint32_t)i;
+	}
+	return TARGET_NO_MODULE;
+}
+
+/* The module of a mapping, a new one if need be. */
+static struct err *module_of(struct look *look, const struct proc_mapping *mapping, uint32_t *ret)
+{
+	struct target *target = look->target;
+	struct target_module module;
+	enum module_answer answer;
+	struct err *why = NULL;
+
+	*ret = find_module(target, mapping);
+	if (*ret != TARGET_NO_MODULE || (mapping->inode && mapping->inode == look->none_inode &&
+					 mapping->device == look->none_device))
+		return NULL;
+	if (!vec_reserve(&target->modules, 1))
+		return err_no_memory();
+
+	struct err *err = module_open(target, mapping, &answer, &module, &why);
+
+	if (err)
+		return err;
+	if (answer == MODULE_REFUSED && look->strict)
+		return why;
+	err_destroy(why);
+	if (answer == MODULE_IS) {
+		*ret = (uint32_t)target->modules.count;
+		target->modules.items[target->modules.count++] = module;
+	} else if (answer == MODULE_GONE) {
+		look->moved = true;
+	} else {
+		look->none_device = mapping->device;
+		look->none_inode = mapping->inode;
+	}
+	return NULL;
+}
+
+static bool is_code(const struct proc_mapping *mapping)
+{
+	// The kernel's own: a page of system calls, and where it executes probed instructions.
+	return mapping->executable && strcmp(mapping->path, "[vsyscall]") != 0 &&
+	       strcmp(mapping->path, "[uprobes]") != 0;
+}
+
+static struct err *add_span(struct look *look, const struct proc_mapping *mapping)
+{
+	struct target_span span = {.start = mapping->start, .end = mapping->end};
+	struct err *err = module_of(look, mapping, &span.module);
+	struct load_segments segments;
+	uint64_t address;
+
+	if (err)
+		return err;
+	if (span.module != TARGET_NO_MODULE) {
+		struct target_module *module = &look->target->modules.items[span.module];
+
+		if (load_segments_read(module->fd, module->memory, module->memory_size,
+				       &segments) &&
+		    load_segments_address(&segments, mapping->offset, &address)) {
+			span.bias = mapping->start - address;
+			module->mapped = true;
+		} else {
+			span.module = TARGET_NO_MODULE;
+		}
+	}
+	return vec_push(&look->spans, span) ? NULL : err_no_memory();
+}
+
+static struct err *read_maps(struct look *look)
+{
+	struct target *target = look->target;
+	auto_close int fd = openat(target->proc, "maps", O_RDONLY | O_CLOEXEC);
+	auto_fclose FILE *file = fd >= 0 ? fdopen(fd, "r") : NULL;
+	auto_free char *line = NULL;
+	size_t capacity = 0, lines = 0;
+	struct err *err = NULL;
+
+	if (!file)
+		return errno == ENOENT || errno == ESRCH
+			       ? ended(target)
+			       : err_create_errno(errno, "/proc/%d/maps", (int)target->pid);
+	fd = -1;
+	for (size_t i = 0; i < target->modules.count; i++)
+		target->modules.items[i].mapped = false;
+	for (; !err && getline(&line, &capacity, file) > 0; lines++) {
+		struct proc_mapping mapping;
+
+		if (proc_mapping_read(line, &mapping) && is_code(&mapping))
+			err = add_span(look, &mapping);
+	}
+	// The kernel shows a process that has ended, but was not waited for, without mappings.
+	return err || lines ? err : ended(target);
+}
+
+static bool is_same_span(const struct target_span *a, const struct target_span *b)
+{
+	return a->start == b->start && a->end == b->end && a->bias == b->bias &&
+	       a->module == b->module;
+}
+
+static struct err *look_again(struct target *target, bool strict, bool *changed)
+{
+	struct look look = {.target = target, .strict = strict};
+	struct err *err = NULL;
+
+	for (int i = 0; !err && i < ATTEMPTS && (!i || look.moved); i++) {
+		look.spans.count = 0;
+		look.moved = false;
+		err = read_maps(&look);
+	}
+	if (err) {
+		vec_deinit(&look.spans);
+		return err;
+	}
+
+	size_t count = look.spans.count;
+
+	*changed = count != target->spans.count;
+	for (size_t i = 0; !*changed && i < count; i++)
+		*changed = !is_same_span(&look.spans.items[i], &target->spans.items[i]);
+	vec_deinit(&target->spans);
+	target->spans.items = look.spans.items;
+	target->spans.count = count;
+	target->spans.capacity = look.spans.capacity;
+	return NULL;
+}
+
+struct err *target_open(pid_t pid, struct target **ret)
+{
+	cleanup(target_close_at) struct target *target = calloc(1, sizeof(*target));
+	bool changed;
+
+	if (!target)
+		return err_no_memory();
+	target->pid = pid;
+	target->proc = -1;
+
+	struct err *err = process_check(pid, &target->proc, &target->program);
+
+	if (!err)
+		err = look_again(target, true, &changed);
+	if (err)
+		return err;
+	*ret = steal(&target);
+	return NULL;
+}
+
+void target_close(struct target *target)
+{
+	if (!target)
+		return;
+	for (size_t i = 0; i < target->modules.count; i++)
+		module_close(&target->modules.items[i]);
+	vec_deinit(&target->modules);
+	vec_deinit(&target->spans);
+	if (target->proc >= 0)
+		close(target->proc);
+	free(target->program);
+	free(target);
+}
+
+struct err *target_refresh(struct target *target, bool *changed)
+{
+	return look_again(target, false, changed);
+}
+
+const struct target_span *target_find(const struct target *target, uint64_t address)
+{
+	size_t low = 0, high = target->spans.count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (target->spans.items[middle].end <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (low == target->spans.count || address < target->spans.items[low].start)
+		return NULL;
+	return &target->spans.items[low];
+}

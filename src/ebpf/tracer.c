@@ -1,0 +1,337 @@
+/* Making and driving a tracer. See tracer.h. */
+#include "ebpf/tracer.h"
+
+#include <bpf/bpf.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "ebpf/bpf_support.h"
+#include "ebpf/target/loader_state.h"
+#include "ebpf/tracer_data.h"
+#include "hosted/cleanup.h"
+// Made by bpftool out of bpf/memleak.bpf.c; it names types of bpf_shared.h.
+#include <memleak.skel.h>
+
+/* Rows for libraries that the process opens later: as many as it has, and at least these. */
+#define SPARE_ROWS 262144
+
+/* Words of `stacks` for each: as deep as stacks of large programs are on average. */
+#define WORDS_PER_STACK 32
+
+CLEANUP_DEFINE(struct tracer *, tracer_destroy);
+
+static struct probe_programs programs_of(const struct memleak_bpf *bpf)
+{
+	return (struct probe_programs){
+		.session = bpf->progs.on_session,
+		.entry = bpf->progs.on_entry,
+		.ret = bpf->progs.on_return,
+		.exit = bpf->progs.on_exit,
+		.release = bpf->progs.on_free,
+	};
+}
+
+static size_t page_up(size_t size)
+{
+	return (size + 4095) & ~(size_t)4095;
+}
+
+/* Maps the value of an array into our memory. */
+static struct err *share(const struct bpf_map *map, size_t size, struct shared_map *ret)
+{
+	void *address =
+		mmap(NULL, page_up(size), PROT_READ | PROT_WRITE, MAP_SHARED, bpf_map__fd(map), 0);
+
+	if (address == MAP_FAILED)
+		return err_create_errno(errno, "shared memory of a BPF map");
+	*ret = (struct shared_map){address, page_up(size)};
+	return NULL;
+}
+
+static void unshare(struct shared_map *map)
+{
+	if (map->address)
+		munmap(map->address, map->size);
+	*map = (struct shared_map){0};
+}
+
+/* What is fixed once the programs are loaded: constants and the sizes of tables. */
+static void set_up(struct tracer *tracer)
+{
+	const struct tracer_options *options = &tracer->options;
+	struct memleak_bpf *bpf = tracer->bpf;
+	uint32_t rows = (uint32_t)tracer->code.rows.list.count;
+
+	tracer->row_count = rows + (rows > SPARE_ROWS ? rows : SPARE_ROWS);
+	tracer->stack_words = (uint64_t)options->stacks_max * WORDS_PER_STACK + STACK_HEAD_WORDS +
+			      STACK_FRAMES_MAX;
+	bpf->rodata->settings = (struct bpf_settings){
+		.min_size = options->min_size,
+		.max_size = options->max_size,
+		.sample_rate = options->sample_rate,
+		.process = (uint32_t)tracer->target->pid,
+		.combined = options->combined,
+		.trace = options->trace,
+		.depth = options->depth,
+		.rows = tracer->row_count,
+		.stack_words = (uint32_t)tracer->stack_words,
+	};
+	// Numbers of stacks are indices, and 0 is none.
+	bpf->bss->state.words_used = STACK_HEAD_WORDS;
+	bpf_map__set_max_entries(bpf->maps.blocks, options->blocks_max);
+	bpf_map__set_max_entries(bpf->maps.stack_ids, options->stacks_max);
+	bpf_map__set_value_size(bpf->maps.stacks, (uint32_t)(tracer->stack_words * 8));
+	bpf_map__set_value_size(bpf->maps.rows_map,
+				tracer->row_count * (uint32_t)sizeof(struct unwind_row));
+}
+
+static struct err *upload_code(struct tracer *tracer)
+{
+	const struct code_maps maps = {
+		.rules = bpf_map__fd(tracer->bpf->maps.rules_map),
+		.spans = bpf_map__fd(tracer->bpf->maps.spans_map),
+		.rows = tracer->rows.address,
+		.row_count = tracer->row_count,
+		.rule_cache = tracer->rule_cache.address,
+		.state = &tracer->bpf->bss->state,
+	};
+	struct err *err = code_tables_compile(&tracer->code, tracer->target);
+
+	return err ? err : code_tables_upload(&tracer->code, tracer->target, &maps);
+}
+
+/* The process has mapped code that is in no table yet. */
+static struct err *new_code(struct tracer *tracer)
+{
+	size_t modules = tracer->target->modules.count, hooks = tracer->hooks.list.count;
+	const struct probe_programs programs = programs_of(tracer->bpf);
+	bool changed = false;
+	// Asked for again from here on: what is mapped while we look is not missed.
+	struct err *err;
+
+	__atomic_store_n(&tracer->bpf->bss->state.code_asked, 0, __ATOMIC_SEQ_CST);
+	err = target_refresh(tracer->target, &changed);
+	if (err && err_number(err) == ESRCH) {
+		err_destroy(err); // who owns the tracer watches for its end
+		return NULL;
+	}
+	if (err || !changed)
+		return err;
+	err = upload_code(tracer);
+	if (!err && !tracer->options.hooks.object)
+		err = hooks_find(tracer->target, (uint32_t)modules, &tracer->options.hooks,
+				 &tracer->hooks);
+	if (!err)
+		err = probe_links_add(&tracer->links, &programs, tracer->way, tracer->target,
+				      &tracer->hooks, hooks);
+	return err;
+}
+
+static struct err *handle(struct tracer *tracer, const struct event *event)
+{
+	switch (event->kind) {
+	case EVENT_MAP:
+		return mapped_ranges_add(&tracer->mapped, event->address, event->size,
+					 event->time_ns, event->stack, event->tid);
+	case EVENT_UNMAP:
+		return mapped_ranges_remove(&tracer->mapped, event->address, event->size,
+					    event->tid);
+	case EVENT_RESTORE:
+		return mapped_ranges_restore(&tracer->mapped, event->tid);
+	case EVENT_NEW_CODE:
+		return new_code(tracer);
+	case EVENT_FORK:
+		if (tracer->events.on_fork)
+			tracer->events.on_fork(tracer->events.argument, (pid_t)event->address);
+		return NULL;
+	case EVENT_EXEC:
+		if (tracer->events.on_exec)
+			tracer->events.on_exec(tracer->events.argument);
+		return NULL;
+	default:
+		if (tracer->events.on_call)
+			tracer->events.on_call(tracer->events.argument, event);
+		return NULL;
+	}
+}
+
+static int on_event(void *argument, void *data, size_t size)
+{
+	struct tracer *tracer = argument;
+
+	if (size >= sizeof(struct event) && !tracer->failure)
+		tracer->failure = handle(tracer, data);
+	return 0;
+}
+
+/* Loads the programs and sets the probes in one way. */
+static struct err *attach(struct tracer *tracer, enum probe_way way)
+{
+	struct probe_programs programs;
+	struct err *err;
+
+	tracer->bpf = memleak_bpf__open();
+	if (!tracer->bpf)
+		return err_create_errno(errno, "the BPF programs");
+	tracer->way = way;
+	programs = programs_of(tracer->bpf);
+	probe_programs_prepare(&programs, way);
+	set_up(tracer);
+	err = bpf_support_load(tracer->bpf->skeleton);
+	if (!err)
+		err = share(tracer->bpf->maps.stacks, tracer->stack_words * 8, &tracer->stacks);
+	if (!err)
+		err = share(tracer->bpf->maps.rows_map,
+			    tracer->row_count * sizeof(struct unwind_row), &tracer->rows);
+	if (!err)
+		err = share(tracer->bpf->maps.rule_cache, RULE_CACHE_SIZE * 8, &tracer->rule_cache);
+	if (!err)
+		err = upload_code(tracer);
+	if (err)
+		return err;
+	tracer->ring =
+		ring_buffer__new(bpf_map__fd(tracer->bpf->maps.events), on_event, tracer, NULL);
+	if (!tracer->ring)
+		return err_create_errno(errno, "the ring of events");
+	if (memleak_bpf__attach(tracer->bpf))
+		return err_create_errno(errno, "the tracepoints of fork and exec");
+	return probe_links_add(&tracer->links, &programs, way, tracer->target, &tracer->hooks, 0);
+}
+
+static void detach(struct tracer *tracer)
+{
+	probe_links_deinit(&tracer->links);
+	tracer->links = (struct probe_links){0};
+	ring_buffer__free(steal(&tracer->ring));
+	unshare(&tracer->stacks);
+	unshare(&tracer->rows);
+	unshare(&tracer->rule_cache);
+	memleak_bpf__destroy(steal(&tracer->bpf));
+	tracer->code.uploaded = 0;
+}
+
+/* Tries the ways from the cheapest on; the error is that of the last, which oldest kernels have. */
+static struct err *attach_somehow(struct tracer *tracer)
+{
+	int first = tracer->options.way < 0 ? PROBE_SESSION : tracer->options.way;
+	int last = tracer->options.way < 0 ? PROBE_PERF : tracer->options.way;
+	struct err *err = NULL;
+
+	for (int way = first; way <= last; way++) {
+		err_destroy(err);
+		err = attach(tracer, (enum probe_way)way);
+		if (!err || err_is_shortage(err))
+			return err;
+		detach(tracer);
+	}
+	return err;
+}
+
+/* Says why there is nothing to trace, as far as it is known. */
+static struct err *nothing_hooked(const struct tracer *tracer)
+{
+	const struct unprobed_function *first = tracer->hooks.unprobed.items;
+
+	if (tracer->hooks.unprobed.count)
+		return err_create("no allocator can be traced in process %d (%s): %s, %s",
+				  (int)tracer->target->pid, tracer->target->program, first->name,
+				  first->why);
+	return err_create("no allocator was found in process %d (%s): its symbols may have been "
+			  "stripped (-O names a library or file, --symbols-prefix what its "
+			  "functions' names begin with)",
+			  (int)tracer->target->pid, tracer->target->program);
+}
+
+/* So that libraries are known before their first stack. A static program has none. */
+static struct err *hook_loader(struct tracer *tracer)
+{
+	struct loader_state loader;
+	struct err *err = loader_state_find(tracer->target, &loader);
+	struct hook hook = {
+		.module = loader.module,
+		.cookie = HOOK_COOKIE(HOOK_CODE, 0, 0, 0, 0) | HOOK_WHERE(HOOK_WHERE_ONLY),
+		.file_offset = loader.file_offset,
+		.name = "_dl_debug_state",
+	};
+
+	if (err || !loader.found)
+		return err;
+	return vec_push(&tracer->hooks.list, hook) ? NULL : err_no_memory();
+}
+
+struct err *tracer_create(struct target *target, const struct tracer_options *options,
+			  const struct tracer_events *events, struct tracer **ret)
+{
+	cleanup(tracer_destroy_at) struct tracer *tracer = calloc(1, sizeof(*tracer));
+	struct err *err;
+
+	if (!tracer) {
+		target_close(target);
+		return err_no_memory();
+	}
+	tracer->target = target;
+	tracer->options = *options;
+	tracer->events = *events;
+	err = hooks_find(target, 0, &options->hooks, &tracer->hooks);
+	if (!err && !tracer->hooks.list.count)
+		err = nothing_hooked(tracer);
+	if (!err)
+		err = hook_loader(tracer);
+	if (!err)
+		err = code_tables_compile(&tracer->code, target);
+	if (!err)
+		err = attach_somehow(tracer);
+	if (err)
+		return err;
+	*ret = steal(&tracer);
+	return NULL;
+}
+
+void tracer_destroy(struct tracer *tracer)
+{
+	if (!tracer)
+		return;
+	detach(tracer);
+	err_destroy(tracer->failure);
+	mapped_ranges_deinit(&tracer->mapped);
+	code_tables_deinit(&tracer->code);
+	hooks_deinit(&tracer->hooks);
+	target_close(tracer->target);
+	free(tracer);
+}
+
+int tracer_descriptor(const struct tracer *tracer)
+{
+	return ring_buffer__epoll_fd(tracer->ring);
+}
+
+struct err *tracer_poll(struct tracer *tracer)
+{
+	int status = ring_buffer__consume(tracer->ring);
+
+	if (status < 0)
+		return err_create_errno(-status, "the ring of events");
+	return steal(&tracer->failure);
+}
+
+const struct target *tracer_target(const struct tracer *tracer)
+{
+	return tracer->target;
+}
+
+const struct hooks *tracer_hooks(const struct tracer *tracer)
+{
+	return &tracer->hooks;
+}
+
+enum probe_way tracer_way(const struct tracer *tracer)
+{
+	return tracer->way;
+}
+
+struct bpf_losses tracer_losses(const struct tracer *tracer)
+{
+	return tracer->bpf->bss->state.losses;
+}

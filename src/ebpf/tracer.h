@@ -1,0 +1,66 @@
+/*
+ * Traces the allocations of one running process: loads the BPF programs, sets the probes, keeps the
+ * tables of code up to date, and reads what is outstanding.
+ *
+ * A tracer belongs to one thread. The process is never stopped, and nothing is written to its
+ * memory but the kernel's own breakpoints, which go when the tracer does, or its process.
+ */
+#ifndef MALLOW_EBPF_TRACER_H
+#define MALLOW_EBPF_TRACER_H
+
+#include "ebpf/hooks/hook_find.h"
+#include "ebpf/outstanding.h"
+#include "ebpf/probe_way.h"
+
+struct tracer_options {
+	uint64_t min_size, max_size; /* inclusive */
+	uint64_t sample_rate;        /* 1: all */
+	uint32_t blocks_max;         /* in the table of live blocks */
+	uint32_t stacks_max;         /* different stacks */
+	uint32_t depth;              /* frames of a stack at most */
+	bool combined;               /* keep sums only */
+	bool trace;                  /* hand each call to on_call() */
+	int way;                     /* enum probe_way; -1: the first that works */
+	struct hook_options hooks;
+};
+
+/* What happens, for who owns the tracer. Functions may be NULL. */
+struct tracer_events {
+	void *argument;
+	/* A call of an allocator's function, with options->trace. */
+	void (*on_call)(void *argument, const struct event *event);
+	/* The process forked a child that is not traced, or executed another program. */
+	void (*on_fork)(void *argument, pid_t child);
+	void (*on_exec)(void *argument);
+};
+
+struct tracer;
+
+/*
+ * Attaches to the target, which the tracer owns from now on, also on failure. bpf_support_check()
+ * has passed. An error says what prevents it: the kernel, or that no allocator was found.
+ */
+struct err *tracer_create(struct target *target, const struct tracer_options *options,
+			  const struct tracer_events *events, struct tracer **ret);
+/* Removes the probes. Accepts NULL. */
+void tracer_destroy(struct tracer *tracer);
+
+/* A descriptor that is readable when tracer_poll() has something to do. */
+int tracer_descriptor(const struct tracer *tracer);
+/* Does what events ask for. Never waits. */
+struct err *tracer_poll(struct tracer *tracer);
+
+/*
+ * Reads what is outstanding into the empty *ret. older_ns: blocks that are younger are left out;
+ * list_blocks: ret->blocks, too. With options->combined there are neither ages nor blocks.
+ */
+struct err *tracer_read(struct tracer *tracer, uint64_t older_ns, bool list_blocks, bool by_count,
+			struct outstanding *ret);
+
+/* Facts for reports. All pointers live as long as the tracer. */
+const struct target *tracer_target(const struct tracer *tracer);
+const struct hooks *tracer_hooks(const struct tracer *tracer);
+enum probe_way tracer_way(const struct tracer *tracer);
+struct bpf_losses tracer_losses(const struct tracer *tracer);
+
+#endif

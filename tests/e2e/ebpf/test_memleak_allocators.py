@@ -1,0 +1,175 @@
+"""mallow memleak finds the allocator wherever it is: preloaded, linked in, static, in a chroot, deleted."""
+import glob
+import os
+import pathlib
+import shutil
+import subprocess
+
+import pytest
+
+import expect
+from conftest import need
+from memleak import Memleak, Target, by_keeper, functions, need_bpf
+
+ALL = ("-o", "0", "-T", "0")
+LIBRARIES = {"jemalloc": "libjemalloc.so.2", "tcmalloc": "libtcmalloc_minimal.so.4",
+             "mimalloc": "libmimalloc.so.2*"}
+# Options of the linker for allocators in the program itself.
+LINKED = {"jemalloc": ["-l:libjemalloc.a", "-ldl", "-lpthread", "-lm"],
+          "tcmalloc": ["-l:libtcmalloc_minimal.a", "-lpthread"]}
+
+
+@pytest.fixture(autouse=True)
+def bpf():
+    need_bpf()
+
+
+def wanted(name, *kinds):
+    return {keeper: (fields["bytes"], fields["blocks"])
+            for keeper, fields in expect.expectations(name, *kinds).items()}
+
+
+def check(mallow, command, name, *options, said=None, environment=None, kinds=("GLIBC",), word="all",
+          **how):
+    with Target(command, environment=environment, **how) as target, \
+            Memleak(mallow, "-p", target.pid, *ALL, *options) as memleak:
+        target.do(word)
+        report = memleak.report()
+        target.process.stdin.write("end\n")
+        target.process.stdin.flush()
+        assert target.process.wait(timeout=60) == 7
+    found = by_keeper(report)
+    assert {keeper: found.get(keeper) for keeper in wanted(name, *kinds)} == wanted(name, *kinds)
+    assert report["warnings"] == []
+    if said:
+        assert any(said in note for note in memleak.notes), memleak.notes
+    return report
+
+
+def library(name):
+    paths = [path for folder in ("/usr/lib/x86_64-linux-gnu", "/usr/lib64", "/usr/lib")
+             for path in sorted(glob.glob(f"{folder}/{LIBRARIES[name]}"))]
+    if not paths:
+        pytest.skip(f"{LIBRARIES[name]} is not installed")
+    return paths[0]
+
+
+@pytest.fixture(scope="module")
+def operators(compile_sample):
+    return compile_sample("outstanding_new", "gcc", "-O2", ["-fno-builtin"])
+
+
+@pytest.mark.parametrize("way", ["session", "multi", "perf"])
+@pytest.mark.parametrize("name", [None, *LIBRARIES])
+def test_preloaded(mallow, operators, name, way):
+    """operator new of these libraries does not call malloc, and throws: no return is probed there."""
+    environment = {"LD_PRELOAD": library(name)} if name else None
+    report = check(mallow, [operators], "outstanding_new", "--probes", way, said=name or "glibc",
+                   environment=environment, word="no-throw" if name == "mimalloc" else "all")
+    whole = sum(stack["whole"] for stack in report["stacks"])
+    assert whole == len(report["stacks"]), [s["cut"] for s in report["stacks"]]
+
+
+@pytest.mark.parametrize("name", LINKED)
+def test_linked_into_the_program(mallow, compile_sample, name):
+    program = compile_sample("outstanding_new", "gcc", "-O2", ["-fno-builtin", *LINKED[name]])
+    check(mallow, [program], "outstanding_new", said=name)
+
+
+@pytest.mark.parametrize("compiler, flags", [("gcc", ["-static"]), ("gcc", ["-static-pie", "-fPIE"]),
+                                             ("musl", ["-Wl,--eh-frame-hdr"]),
+                                             ("musl", ["-static", "-Wl,--eh-frame-hdr"])])
+def test_other_c_libraries(mallow, compile_sample, compiler, flags):
+    program = compile_sample("outstanding", compiler, "-O2", ["-fno-builtin", *flags])
+    report = check(mallow, [program], "outstanding", kinds=("GLIBC",) if compiler == "gcc" else ())
+    if compiler == "gcc":
+        assert all(stack["whole"] for stack in report["stacks"])
+
+
+def test_in_a_chroot(mallow, compile_sample, tmp_path):
+    """The files are those that the process has mapped, not those of that name here."""
+    program = compile_sample("outstanding", "gcc", "-O2", ["-fno-builtin"])
+    listing = subprocess.run(["ldd", str(program)], capture_output=True, text=True, check=True).stdout
+    for word in {word for word in listing.split() if word.startswith("/")}:
+        to = tmp_path / word.lstrip("/")
+        to.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(word, to)
+    shutil.copy(program, tmp_path / "program")
+    check(mallow, [need("chroot"), tmp_path, "/program"], "outstanding", said="/libc.so")
+
+
+def test_a_library_that_was_deleted(mallow, compile_sample, tmp_path):
+    program = compile_sample("outstanding", "gcc", "-O2", ["-fno-builtin"])
+    listing = subprocess.run(["ldd", str(program)], capture_output=True, text=True, check=True).stdout
+    libc = next(word for word in listing.split() if word.startswith("/") and "libc.so" in word)
+    copy = tmp_path / "libc.so.6"
+    shutil.copy(libc, copy)
+    with Target([program], environment={"LD_LIBRARY_PATH": str(tmp_path)}) as target:
+        target.do("1")
+        copy.unlink()
+        with Memleak(mallow, "-p", target.pid, *ALL) as memleak:
+            target.do("all")
+            report = memleak.report()
+    assert by_keeper(report) == wanted("outstanding", "GLIBC")
+    assert all(stack["whole"] and functions(stack)[-1] == "_start" for stack in report["stacks"])
+
+
+def test_an_object_that_is_named(mallow, operators, tmp_path):
+    path = library("jemalloc")
+    how = {"environment": {"LD_PRELOAD": path}}
+    check(mallow, [operators], "outstanding_new", "-O", "jemalloc", said="jemalloc", **how)
+    check(mallow, [operators], "outstanding_new", "-O", path, said="jemalloc", **how)
+    with Target([operators], **how) as target, \
+            Memleak(mallow, "-p", target.pid, *ALL, "-O", "c") as memleak:
+        target.do("all")
+        report = memleak.report()
+    # jemalloc asks the C library for nothing but mappings.
+    assert "keep_malloc" not in by_keeper(report)
+
+
+def test_a_prefix(mallow, compile_sample, tmp_path):
+    source = pathlib.Path(tmp_path / "own.c")
+    source.write_text("""
+        #include <stdio.h>
+        #include <string.h>
+        static char room[1 << 20];
+        static unsigned long used;
+        __attribute__((noinline)) void *zz_malloc(unsigned long size)
+        { void *at = room + used; used += (size + 15) & ~15ul; return used > sizeof(room) ? 0 : at; }
+        __attribute__((noinline)) void zz_free(void *at) { *(volatile char *)at = 0; }
+        void *volatile kept;
+        __attribute__((noinline)) void keep_zz(void) { kept = zz_malloc(77); kept = zz_malloc(78); zz_free(kept); }
+        int main(void)
+        {
+            char word[64];
+            setvbuf(stdin, NULL, _IONBF, 0), setvbuf(stdout, NULL, _IONBF, 0);
+            while (scanf("%63s", word) == 1 && strcmp(word, "end")) keep_zz(), printf("done %s\\n", word);
+            return 7;
+        }""")
+    program = tmp_path / "own"
+    subprocess.run(["gcc", "-O1", "-o", str(program), str(source)], check=True)
+    with Target([program]) as target, Memleak(mallow, "-p", target.pid, *ALL, "--symbols-prefix",
+                                              "zz_") as memleak:
+        target.do("all")
+        report = memleak.report()
+    assert by_keeper(report) == {"keep_zz": (77, 1)}
+
+
+def test_nothing_to_hook_is_said(mallow, tmp_path):
+    """A program without any allocator."""
+    source = tmp_path / "bare.c"
+    source.write_text("""
+        void _start(void) { for (;;) { long r; __asm__ volatile("syscall" : "=a"(r) : "a"(34) : "rcx", "r11", "memory"); } }
+        """)
+    program = tmp_path / "bare"
+    subprocess.run(["gcc", "-O1", "-nostdlib", "-static", "-o", str(program), str(source)], check=True)
+    process = subprocess.Popen([str(program)])
+    try:
+        run = subprocess.run([str(mallow), "memleak", "-p", str(process.pid)], capture_output=True, text=True,
+                             timeout=60)
+    finally:
+        process.kill()
+        process.wait()
+    assert run.returncode == 1
+    assert f"no allocator was found in process {process.pid} ({program})" in run.stderr
+    assert run.stderr.count("\n") == 1
