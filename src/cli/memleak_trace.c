@@ -44,6 +44,7 @@ struct memleak {
 	uint64_t not_followed;
 	int signals;
 	int signal; /* that ended us, or 0 */
+	bool held;  /* the program of -c has not been let go yet */
 };
 
 static void traced_destroy(struct traced *traced)
@@ -388,8 +389,10 @@ static struct err *begin(struct memleak *memleak)
 	if (memleak->signals < 0)
 		return err_create_errno(errno, "a descriptor for signals");
 	err = attach(traced);
-	if (!err && wanted->command)
+	if (!err && wanted->command) {
 		err = launch_release(wanted->pid);
+		memleak->held = err != NULL;
+	}
 	if (err)
 		return err;
 	say_hooked(memleak, traced);
@@ -401,8 +404,9 @@ static int end_child(struct memleak *memleak, bool ended)
 {
 	struct run_child_end end = {.pid = memleak->wanted->pid};
 
+	// One that is held does not see SIGTERM, and has done nothing yet.
 	if (!ended)
-		kill(end.pid, SIGTERM);
+		kill(end.pid, memleak->held ? SIGKILL : SIGTERM);
 	while (waitpid(end.pid, &end.wait_status, 0) < 0 && errno == EINTR)
 		;
 	return ended ? run_child_status(&end) : CLI_OK;
@@ -410,8 +414,11 @@ static int end_child(struct memleak *memleak, bool ended)
 
 int memleak_trace(const struct memleak_wanted *wanted, struct buf *out, struct buf *notes)
 {
-	cleanup(memleak_deinit) struct memleak memleak = {
-		.wanted = wanted, .out = out, .notes = notes, .signals = -1};
+	cleanup(memleak_deinit) struct memleak memleak = {.wanted = wanted,
+							  .out = out,
+							  .notes = notes,
+							  .signals = -1,
+							  .held = wanted->command};
 	bool ended = false;
 	struct err *err = begin(&memleak);
 

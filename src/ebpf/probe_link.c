@@ -86,6 +86,23 @@ static void batch_deinit(struct batch *batch)
 	vec_deinit(&batch->cookies);
 }
 
+/*
+ * Why the kernel did not set probes, by errno. All probes at one place of a file share their
+ * reference counter, or none has one: bcc's Python tools ask for a wrong one, so whoever comes
+ * second, for whatever process, is refused with EINVAL.
+ */
+static struct err *refused(const char *path, const struct target *target)
+{
+	int number = errno;
+
+	return err_create_errno(number, "setting probes in %s, for process %d%s", path,
+				(int)target->pid,
+				number == EINVAL ? ": another tracer may have probes at the same "
+						   "places that exclude others (bcc's do); end it "
+						   "first"
+						 : "");
+}
+
 /* Creates one link for a batch. The kernel may ask to be called again (EAGAIN, by its lookups). */
 static struct err *link_batch(struct probe_links *links, struct bpf_program *program,
 			      const struct target *target, const struct target_module *module,
@@ -107,8 +124,7 @@ static struct err *link_batch(struct probe_links *links, struct bpf_program *pro
 		return err_no_memory();
 	link = (int)syscall(SYS_bpf, BPF_LINK_CREATE, &attr, sizeof(attr));
 	if (link < 0)
-		return err_create_errno(errno, "probes in %s of process %d", module->path,
-					(int)target->pid);
+		return refused(module->path, target);
 	links->multi.items[links->multi.count++] = link;
 	return NULL;
 }
@@ -175,8 +191,7 @@ static struct err *add_perf_probe(struct probe_links *links, struct bpf_program 
 	link = bpf_program__attach_uprobe_opts(program, target->pid, module->open_path,
 					       hook->file_offset, &options);
 	if (!link)
-		return err_create_errno(errno, "a probe at %s in %s of process %d", hook->name,
-					module->path, (int)target->pid);
+		return refused(module->path, target);
 	links->perf.items[links->perf.count++] = link;
 	return NULL;
 }

@@ -200,6 +200,12 @@ def test_a_command_has_arguments_and_quotes(mallow, program, tmp_path):
     assert run_text(mallow, "-c", f"{tmp_path}/data").returncode == 126
 
 
+def test_a_command_that_cannot_be_traced_is_ended(mallow, program):
+    run = run_text(mallow, "-c", str(program), "-O", "nosuchlibrary")
+    assert run.returncode == 1 and "nosuchlibrary" in run.stderr
+    assert not subprocess.run(["pgrep", "-f", f"^{program}$"], capture_output=True).stdout
+
+
 def test_the_end_of_the_process_is_noticed(mallow, program):
     with Target([program]) as target, Memleak(mallow, "-p", target.pid, *ALL) as memleak:
         target.do("all")
@@ -255,12 +261,14 @@ def test_libraries_that_are_opened_later(mallow):
                               stdout=subprocess.PIPE, text=True, env=clean_environment())
     try:
         assert python.stdout.readline() == "ready\n"
-        with Memleak(mallow, "-p", python.pid, *ALL) as memleak:
+        with Memleak(mallow, "-p", python.pid, *ALL, interval=0.3) as memleak:
             for said in ("opened", "filled"):
                 python.stdin.write("\n")
                 python.stdin.flush()
                 assert python.stdout.readline() == f"{said}\n"
-            report = memleak.report()
+                # The first may have begun before; the second one comes after the tables are read.
+                memleak.next_report()
+                report = memleak.next_report()
     finally:
         python.kill()
         python.communicate()

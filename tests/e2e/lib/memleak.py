@@ -89,6 +89,10 @@ class Memleak:
         self.notes += err.splitlines(keepends=True)
         return out
 
+    def next_report(self):
+        """The next one of those that come at intervals."""
+        return json.loads(self.process.stdout.readline())
+
     def report(self):
         """The report at its end."""
         return json.loads(self.end().splitlines()[-1])

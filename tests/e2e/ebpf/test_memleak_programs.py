@@ -1,0 +1,190 @@
+"""mallow memleak on real programs: stacks through libraries without frame pointers reach main."""
+import glob
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import time
+
+import pytest
+
+from conftest import clean_environment, need
+from memleak import Memleak, Target, functions, need_bpf
+
+ALL = ("-o", "0", "-T", "0")
+STARTS = {"_start", "clone3", "__clone3", "start_thread"}
+
+
+@pytest.fixture(autouse=True)
+def bpf():
+    need_bpf()
+
+
+class Script:
+    """A program that goes on when it is sent an empty line, and says so."""
+
+    def __init__(self, command):
+        self.process = subprocess.Popen([str(word) for word in command], stdin=subprocess.PIPE,
+                                        stdout=subprocess.PIPE, text=True, env=clean_environment())
+        assert self.process.stdout.readline() == "ready\n"
+
+    def go_on(self):
+        self.process.stdin.write("\n")
+        self.process.stdin.flush()
+        assert self.process.stdout.readline() == "done\n"
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.process.kill()
+        self.process.communicate()
+
+
+def report_of(mallow, command, *options):
+    with Script(command) as script, Memleak(mallow, "-p", script.process.pid, *ALL, *options) as memleak:
+        script.go_on()
+        return memleak.report()
+
+
+def through(report, module):
+    """The stacks with frames of that library."""
+    found = [stack for stack in report["stacks"]
+             if any((frame["module"] or "").startswith(module) for frame in stack["frames"])]
+    assert found, {frame["module"] for stack in report["stacks"] for frame in stack["frames"]}
+    return found
+
+
+def assert_reach(stacks, *outer):
+    for stack in stacks:
+        names = functions(stack)
+        assert stack["whole"] and names[-1] in STARTS, (stack["cut"], names)
+        assert all(any(name in (function or "") for function in names) for name in outer), names
+
+
+PYTHON = """
+import ctypes, sys
+{before}
+print("ready", flush=True)
+sys.stdin.readline()
+{then}
+print("done", flush=True)
+sys.stdin.readline()
+"""
+
+
+def python(before, then):
+    return ["/usr/bin/python3", "-c", PYTHON.format(before=before, then=then)]
+
+
+def test_sqlite(mallow):
+    report = report_of(mallow, python(
+        "import sqlite3\nc = sqlite3.connect(':memory:')",
+        "c.execute('create table t (x)')\n"
+        "c.executemany('insert into t values (?)', [('x' * 3000,)] * 300)"))
+    assert_reach(through(report, "libsqlite3"), "main")
+
+
+def test_libxml2(mallow):
+    if not glob.glob("/usr/lib/x86_64-linux-gnu/libxml2.so.2*"):
+        pytest.skip("libxml2 is not installed")
+    report = report_of(mallow, python(
+        "xml = ctypes.CDLL('libxml2.so.2')\nxml.xmlReadMemory.restype = ctypes.c_void_p\n"
+        "text = b'<a>' + b'<b c=\"d\">e</b>' * 1000 + b'</a>'",
+        "xml.xmlReadMemory(text, len(text), b'x', None, 0)"))
+    stacks = through(report, "libxml2")
+    assert sum(stack["bytes"] for stack in stacks) > 100_000
+    assert_reach(stacks, "xml", "main")
+
+
+def test_libstdcxx(mallow, tmp_path):
+    source = tmp_path / "words.cpp"
+    source.write_text("""
+        #include <iostream>
+        #include <map>
+        #include <sstream>
+        #include <string>
+        std::map<std::string, std::string> words;
+        int main()
+        {
+            std::string line;
+            std::cout << "ready" << std::endl;
+            while (std::getline(std::cin, line)) {
+                for (int i = 0; i < 1000; i++) {
+                    std::ostringstream text;
+                    text << "a word that is longer than what fits into a string itself " << i;
+                    words[text.str()] = text.str();
+                }
+                std::cout << "done" << std::endl;
+            }
+        }""")
+    subprocess.run(["g++", "-O2", "-o", str(tmp_path / "words"), str(source)], check=True)
+    report = report_of(mallow, [tmp_path / "words"])
+    assert report["allocations"] >= 3000
+    assert_reach(report["stacks"], "main")
+    assert any("std::" in name for stack in report["stacks"] for name in functions(stack) if name)
+
+
+def test_code_made_at_run_time(mallow):
+    """Frames of a JIT compiler are walked by frame pointer, and named by perf's map."""
+    node = need("node")
+    script = ("const kept = [];\n"
+              "function keepBuffers() { for (let i = 0; i < 500; i++) kept.push(Buffer.allocUnsafeSlow(30000)); }\n"
+              "process.stdin.on('data', () => { keepBuffers(); console.log('done'); });\n"
+              "console.log('ready');")
+    report = report_of(mallow, [node, "--perf-basic-prof", "--no-opt", "-e", script])
+    # The interpreter's calls are other stacks than those of what it has compiled.
+    stacks = [stack for stack in report["stacks"] if any("keepBuffers" in (name or "") for name in functions(stack))]
+    assert sum(stack["allocations"] for stack in stacks) >= 500
+    assert_reach(stacks, "main")
+
+
+@pytest.mark.long
+def test_a_compiler(mallow, tmp_path):
+    """Each stack of cc1plus that is not cut ends at the program's start."""
+    compiler = subprocess.run(["g++", "-print-prog-name=cc1plus"], capture_output=True, text=True,
+                              check=True).stdout.strip()
+    (tmp_path / "x.cpp").write_text("#include <iostream>\n#include <map>\n#include <regex>\n"
+                                    "int main() { std::regex r(\"a+b\"); std::map<int, std::string> m; }\n")
+    command = f"{compiler} -quiet -imultiarch x86_64-linux-gnu -O2 {tmp_path}/x.cpp -o {tmp_path}/x.s"
+    run = subprocess.run([str(mallow), "memleak", "--json", *ALL, "-c", command, "1000"], capture_output=True,
+                         text=True, timeout=600)
+    report = json.loads(run.stdout.splitlines()[-1])
+    assert run.returncode == 0, run.stderr
+    assert report["stack_count"] > 3000 and not report["warnings"]
+    for stack in report["stacks"]:
+        assert functions(stack)[-1] == "_start" if stack["whole"] else "deeper" in stack["cut"], stack
+
+
+def bcc(pid, *options, reports=1):
+    """What bcc's memleak says of a process; skipped where it cannot run."""
+    command = need("memleak-bpfcc")
+    if not os.environ.get("BCC_KERNEL_SOURCE") and not os.path.isdir(f"/lib/modules/{os.uname().release}/build"):
+        pytest.skip("bcc's memleak needs kernel headers: BCC_KERNEL_SOURCE")
+    return subprocess.Popen([command, "-p", str(pid), *map(str, options)], stdout=subprocess.PIPE,
+                            stderr=subprocess.STDOUT, text=True)
+
+
+@pytest.mark.long
+def test_beside_the_other_memleak(mallow, compile_sample):
+    """The same process, one after the other: what bcc's memleak gets wrong, and what both get right."""
+    program = compile_sample("outstanding", "gcc", "-O2", ["-fno-builtin"])
+    with Target([program]) as target:
+        other = bcc(target.pid, "-o", "0", "-T", "1000", "100")
+        try:
+            assert other.stdout.readline().startswith("Attaching to pid"), other.stdout.read()
+            # It says so before it has attached: it counts from when it counts the first one.
+            deadline = time.monotonic() + 60
+            probed = pathlib.Path(f"/proc/{target.pid}/maps")
+            while "[uprobes]" not in probed.read_text() and time.monotonic() < deadline:
+                target.do("1")
+                time.sleep(0.05)
+            target.do("all")
+        finally:
+            other.send_signal(signal.SIGINT)
+        other.communicate()
+        with Memleak(mallow, "-p", target.pid, *ALL) as memleak:
+            target.do("all")
+            report = memleak.report()
+    assert report["bytes"] == 2660350 and report["allocations"] == 31
