@@ -24,6 +24,8 @@ HEADLINE_S, LOOKS = 0.3, 2                            # of ten million in 12 s; 
 FILE_MB, FILE_DRAWN_MS = 12, 1500
 FIRST_VIEW_MS, BRUSH_MS, TASK_MS, ZOOM_MS, BLANK_MS = 1000, 250, 100, 16, 100   # of the web interface
 TAB_MB, SCRIPT_KB = 150, 100
+TRACED_PAIR = {"without stacks": 0.33, "whole stacks": 0.70, "--combined-only": 0.33, "-s 100": 0.25}
+TRACED_PROGRAM, ATTACH_S, TRACED_REPORT_S = 0.65, 0.4, 1.5   # by bcc's memleak; CPU; wall and CPU, of a million blocks
 DEEP_ANSWER_S = 1                                     # of many deep stacks
 
 
@@ -231,8 +233,31 @@ def of_web(seen, goals):
                                                     f"after it is opened: {min(file.drawn):.0f} ms")
 
 
+def of_memleak(traced, goals):
+    if not traced:
+        return
+    for name, limit in TRACED_PAIR.items():
+        share = traced.against(name)
+        if share is not None:
+            goals.add(share <= limit, f"a pair under mallow memleak, {name}, takes <= {limit:.2f}x of that under bcc's "
+                                      f"memleak: {table.times(share)}")
+    if "bcc's memleak" in traced.compiler:
+        ours, theirs = min(traced.compiler["mallow memleak"]), min(traced.compiler["bcc's memleak"])
+        goals.add(ours <= TRACED_PROGRAM * theirs, f"cc1plus with whole stacks <= {TRACED_PROGRAM:.2f}x: "
+                                                   f"{table.times(ours / theirs)}")
+    odd = sum(traced.odd.values())
+    goals.add(traced.stacks and not odd, "each of its stacks that is not cut begins in _start or a thread's start: "
+                                         f"{f'not {odd:,}' if odd else f'all of {traced.stacks:,}'}")
+    attach = min(traced.attach)
+    goals.add(attach <= ATTACH_S, f"mallow memleak attaches and reports in <= {ATTACH_S} s of CPU: {attach:.2f} s")
+    if traced.blocks >= 1_000_000:
+        longest = max(min(traced.report), min(traced.report_cpu))
+        goals.add(longest <= TRACED_REPORT_S, f"its report of {table.count(traced.blocks)} live blocks takes <= "
+                                              f"{TRACED_REPORT_S} s: {longest:.2f} s")
+
+
 def section(results, pairs, scaling, lived=None, opened=None, deeply=None, grown=None, seen=None,
-            dumped=None):
+            dumped=None, traced=None):
     goals = Goals()
     of_programs(results, goals)
     of_micro(pairs, scaling, goals)
@@ -242,4 +267,5 @@ def section(results, pairs, scaling, lived=None, opened=None, deeply=None, grown
     of_core(dumped, goals)
     of_deep(deeply, goals)
     of_web(seen, goals)
+    of_memleak(traced, goals)
     return ["Goals (of minima)", "", *goals.lines] if goals.lines else []

@@ -23,6 +23,9 @@ PROGRAMS = {
                       ["-fPIC", "-fno-omit-frame-pointer", "-shared", "-ldl"]),
     "even_pace": (["tests/samples/even_pace.c"], ["-O1", "-fno-builtin", "-pthread"]),
     "core_sites": (["bench/workloads/core_sites.c"], ["-O1", "-g"]),
+    # With frame pointers and every call, so that bcc's memleak sees whole stacks, too.
+    "traced": (["bench/workloads/traced.c"],
+               ["-fno-omit-frame-pointer", "-fno-builtin", "-fno-optimize-sibling-calls"]),
     "many_sites": (["bench/many_sites.c"], ["-O1"]),
     "make_recording": (["bench/make_recording.c", "src/write/record_stream.c",
                         "src/write/sealed_chunk.c", "src/hosted/buf.c", "src/hosted/err.c"],

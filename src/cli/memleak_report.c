@@ -120,6 +120,23 @@ static struct err *add_warnings(struct parts *parts, const struct bpf_losses *lo
 	return err;
 }
 
+/* Reads the names of code that was made at run time, for the stacks that are shown. */
+static struct err *read_made(struct code_names *names, const struct target *target,
+			     const struct outstanding_stack *stacks, size_t count)
+{
+	VEC(uint64_t) frames = VEC_EMPTY;
+	struct err *err = NULL;
+
+	for (size_t i = 0; !err && i < count; i++)
+		for (uint32_t j = 0; !err && j < stacks[i].frame_count; j++)
+			if (!vec_push(&frames, stacks[i].frames[j]))
+				err = err_no_memory();
+	if (!err)
+		err = code_names_read_made(names, target, frames.items, frames.count);
+	vec_deinit(&frames);
+	return err;
+}
+
 static struct err *fill(const struct memleak_wanted *wanted, struct tracer *tracer,
 			struct code_names *names, const struct outstanding *all,
 			struct parts *parts)
@@ -131,6 +148,8 @@ static struct err *fill(const struct memleak_wanted *wanted, struct tracer *trac
 
 	if (wanted->top && shown > wanted->top)
 		shown = (size_t)wanted->top;
+	if (!err)
+		err = read_made(names, target, all->stacks.items, shown);
 	for (size_t i = 0; !err && i < shown; i++)
 		err = add_stack(parts, names, target, &all->stacks.items[i]);
 	for (size_t i = 0; !err && i < all->blocks.count; i++)

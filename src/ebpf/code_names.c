@@ -14,6 +14,7 @@ struct code_names {
 	struct symbolizer *symbolizer;
 	VEC(struct target_span) spans; /* all that were seen; later ones count more */
 	VEC(struct code_name) found;
+	VEC(struct perf_map_place) made; /* sorted by address */
 	struct arena arena;
 };
 
@@ -36,6 +37,7 @@ void code_names_destroy(struct code_names *names)
 	symbolizer_destroy(names->symbolizer);
 	vec_deinit(&names->spans);
 	vec_deinit(&names->found);
+	vec_deinit(&names->made);
 	arena_deinit(&names->arena);
 	free(names);
 }
@@ -66,24 +68,63 @@ struct err *code_names_look(struct code_names *names, const struct target *targe
 	return NULL;
 }
 
-/* Code that was made at run time has its name in a file of the process. */
-static struct err *find_made(struct code_names *names, const struct target *target,
-			     uint64_t address)
+/* The address that is looked up for a frame: of a return address, the call before it. */
+static uint64_t address_of(uint64_t frame)
 {
-	static const struct perf_map_time always = {INT64_MIN, INT64_MAX};
-	struct perf_map_place place = {.address = address};
-	struct code_name name = {0};
-	struct err *err;
+	return frame & FRAME_INTERRUPTED ? frame & ~FRAME_INTERRUPTED : frame - 1;
+}
+
+static bool is_made(const struct code_names *names, uint64_t address)
+{
+	const struct target_span *span = find_span(names, address);
+
+	return !span || span->module == TARGET_NO_MODULE;
+}
+
+static int by_address(const void *left, const void *right)
+{
+	const struct perf_map_place *a = left, *b = right;
+
+	return (a->address > b->address) - (a->address < b->address);
+}
+
+struct err *code_names_read_made(struct code_names *names, const struct target *target,
+				 const uint64_t *frames, size_t count)
+{
+	const struct perf_map_time time = {.from_ns = target->facts.started_ns,
+					   .until_ns = INT64_MAX,
+					   .user = target->facts.user};
 	char path[64];
 
+	names->made.count = 0;
+	for (size_t i = 0; i < count; i++)
+		if (is_made(names, address_of(frames[i])) &&
+		    !vec_push(&names->made,
+			      (struct perf_map_place){.address = address_of(frames[i])}))
+			return err_no_memory();
+	if (!names->made.count)
+		return NULL;
+	qsort(names->made.items, names->made.count, sizeof(*names->made.items), by_address);
 	snprintf(path, sizeof(path), "/proc/%d/root/tmp/perf-%d.map", (int)target->pid,
-		 (int)target->pid);
-	err = perf_map_name(path, &always, &names->arena, &place, 1);
-	name.function = place.name;
-	name.offset = place.offset;
-	if (!err && !vec_push(&names->found, name))
-		err = err_no_memory();
-	return err;
+		 (int)target->facts.own_pid);
+	return perf_map_name(path, &time, &names->arena, names->made.items, names->made.count);
+}
+
+/* Code that was made at run time. */
+static struct err *find_made(struct code_names *names, uint64_t address)
+{
+	const struct perf_map_place wanted = {.address = address};
+	const struct perf_map_place *place =
+		names->made.count ? bsearch(&wanted, names->made.items, names->made.count,
+					    sizeof(wanted), by_address)
+				  : NULL;
+	struct code_name name = {0};
+
+	if (place) {
+		name.function = place->name;
+		name.offset = place->offset;
+	}
+	return vec_push(&names->found, name) ? NULL : err_no_memory();
 }
 
 static const char *file_name(const char *path)
@@ -124,8 +165,8 @@ static struct err *find_in_module(struct code_names *names, const struct target_
 struct err *code_names_find(struct code_names *names, const struct target *target, uint64_t frame,
 			    const struct code_name **ret, size_t *count)
 {
+	uint64_t address = address_of(frame);
 	uint64_t back = frame & FRAME_INTERRUPTED ? 0 : 1;
-	uint64_t address = (frame & ~FRAME_INTERRUPTED) - back;
 	const struct target_span *span = find_span(names, address);
 	struct err *err;
 
@@ -134,7 +175,7 @@ struct err *code_names_find(struct code_names *names, const struct target *targe
 		err = find_in_module(names, &target->modules.items[span->module],
 				     address - span->bias);
 	else
-		err = find_made(names, target, address);
+		err = find_made(names, address);
 	if (err)
 		return err;
 	// Offsets are those of the return address, as debuggers print them.

@@ -22,8 +22,16 @@ struct code_name {
 struct err *code_names_create(struct code_names **ret);
 void code_names_destroy(struct code_names *names);
 
-/* Takes over what the target has mapped now. To be called before code_names_find(). */
+/* Takes over what the target has mapped now. To be called before the following. */
 struct err *code_names_look(struct code_names *names, const struct target *target);
+
+/*
+ * Reads the names of code that was made at run time, for those of these frames that are in no file:
+ * once for all of them, since the program's file of names may be large. Without this they have
+ * none.
+ */
+struct err *code_names_read_made(struct code_names *names, const struct target *target,
+				 const uint64_t *frames, size_t count);
 
 /*
  * The names of a frame (FRAME_INTERRUPTED), innermost first: *count >= 1, the function itself last.

@@ -129,10 +129,30 @@ static struct err *new_code(struct tracer *tracer)
 	return err;
 }
 
+/*
+ * Whether a mapping was asked for by an allocator: memory that it hands out later. Most are nested
+ * in its functions, but not those that free makes for itself. An allocator that is linked into the
+ * program cannot be told from the program by the module.
+ */
+static bool is_allocators_own(const struct tracer *tracer, uint64_t caller)
+{
+	const struct target_span *span = target_find(tracer->target, caller - 1);
+
+	if (!span || span->module == TARGET_NO_MODULE ||
+	    !strcmp(tracer->target->modules.items[span->module].path, tracer->target->program))
+		return false;
+	for (size_t i = 0; i < tracer->hooks.modules.count; i++)
+		if (tracer->hooks.modules.items[i].module == span->module)
+			return true;
+	return false;
+}
+
 static struct err *handle(struct tracer *tracer, const struct event *event)
 {
 	switch (event->kind) {
 	case EVENT_MAP:
+		if (is_allocators_own(tracer, event->caller))
+			return NULL;
 		return mapped_ranges_add(&tracer->mapped, event->address, event->size,
 					 event->time_ns, event->stack, event->tid);
 	case EVENT_UNMAP:

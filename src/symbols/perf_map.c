@@ -108,7 +108,8 @@ static bool is_trusted(int fd, const struct perf_map_time *time)
 {
 	struct stat status;
 
-	if (fstat(fd, &status) || (status.st_uid && status.st_uid != geteuid()))
+	if (fstat(fd, &status) ||
+	    (status.st_uid && status.st_uid != geteuid() && status.st_uid != time->user))
 		return false;
 
 	int64_t written = nanoseconds(&status.st_mtim);

@@ -11,6 +11,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "hosted/arena.h"
 #include "hosted/err.h"
@@ -26,12 +27,13 @@ struct perf_map_place {
 struct perf_map_time {
 	int64_t from_ns;
 	int64_t until_ns; /* INT64_MAX: not known, or it still runs */
+	uid_t user;       /* whose file it is; root's and our own are read, too */
 };
 
 /*
  * Fills in name and offset of places, which are sorted by address and have no names yet. Reads the
  * file once and keeps only the names that it finds, so the file may be larger than memory. A file
- * is ignored if it is missing, no regular file, neither ours nor root's (anyone can write to /tmp),
+ * is ignored if it is missing, no regular file, another user's (anyone can write to /tmp),
  * or was not written while the program ran. The only error: no memory.
  */
 struct err *perf_map_name(const char *path, const struct perf_map_time *time, struct arena *arena,

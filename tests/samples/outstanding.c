@@ -210,6 +210,21 @@ static void run_thread(void)
 		abort();
 }
 
+static void *free_it(void *block)
+{
+	free(block);
+	return NULL;
+}
+
+/* A thread's first call is free: glibc maps an arena of 64 MB for it then. */
+static void run_freeing_thread(void)
+{
+	pthread_t thread;
+
+	if (pthread_create(&thread, NULL, free_it, malloc(50)) || pthread_join(thread, NULL))
+		abort();
+}
+
 static void run_child(void)
 {
 	pid_t pid = fork();
@@ -256,6 +271,8 @@ int main(void)
 			deep(400);
 		else if (!strcmp(word, "thread"))
 			run_thread();
+		else if (!strcmp(word, "freeing-thread"))
+			run_freeing_thread();
 		else if (!strcmp(word, "fork"))
 			run_child();
 		else if (!strcmp(word, "exec"))

@@ -108,10 +108,10 @@ static void times(void **unused)
 		struct perf_map_time time;
 		bool named;
 	} cases[] = {
-		{{900 * SECOND, 1100 * SECOND}, true},
-		{{1000 * SECOND, 1000 * SECOND}, true},
-		{{1001 * SECOND, INT64_MAX}, false},
-		{{900 * SECOND, 999 * SECOND}, false},
+		{{900 * SECOND, 1100 * SECOND, 0}, true},
+		{{1000 * SECOND, 1000 * SECOND, 0}, true},
+		{{1001 * SECOND, INT64_MAX, 0}, false},
+		{{900 * SECOND, 999 * SECOND, 0}, false},
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {

@@ -93,6 +93,7 @@ struct event {
 	uint64_t time_ns;
 	uint64_t address;
 	uint64_t size;
+	uint64_t caller; /* EVENT_MAP: where mmap returns to */
 	uint32_t stack;
 	uint32_t cpu;
 	char name[16]; /* of the thread; with settings.trace only */

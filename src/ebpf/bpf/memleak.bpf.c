@@ -54,7 +54,8 @@ static __always_inline uint64_t argument(const struct call *call, uint32_t numbe
 	return number ? call->arguments[(number - 1) & 3] : 0;
 }
 
-static __always_inline void send(uint32_t kind, uint64_t address, uint64_t size, uint32_t stack)
+static __always_inline void send_map(uint32_t kind, uint64_t address, uint64_t size, uint32_t stack,
+				     uint64_t caller)
 {
 	struct event *event = bpf_ringbuf_reserve(&events, sizeof(*event), 0);
 
@@ -68,6 +69,7 @@ static __always_inline void send(uint32_t kind, uint64_t address, uint64_t size,
 	event->address = address;
 	event->size = size;
 	event->stack = stack;
+	event->caller = caller;
 	event->cpu = bpf_get_smp_processor_id();
 	event->name[0] = 0;
 	if (settings.trace)
@@ -75,11 +77,16 @@ static __always_inline void send(uint32_t kind, uint64_t address, uint64_t size,
 	bpf_ringbuf_submit(event, 0);
 }
 
+static __always_inline void send(uint32_t kind, uint64_t address, uint64_t size)
+{
+	send_map(kind, address, size, STACK_NONE, 0);
+}
+
 /* Lets the loader look at the mappings again, unless it was asked to already. */
 static __always_inline void ask_for_code(uint64_t address)
 {
 	if (!__sync_lock_test_and_set(&state.code_asked, 1))
-		send(EVENT_NEW_CODE, address, 0, 0);
+		send(EVENT_NEW_CODE, address, 0);
 }
 
 /* Adds to the sums of a block's stack. sign: 1 or -1. */
@@ -233,7 +240,7 @@ static __always_inline bool begin_alloc(struct thread *thread, const struct call
 	thread->wanted = in_range(size) && (settings.sample_rate <= 1 ||
 					    bpf_get_prandom_u32() % settings.sample_rate == 0);
 	if (settings.trace)
-		send(EVENT_ENTERED, 0, size, 0);
+		send(EVENT_ENTERED, 0, size);
 	if (act == HOOK_REALLOC) {
 		thread->pointer = argument(call, HOOK_POINTER_OF(cookie));
 		thread->took_old = thread->pointer && take_block(thread->pointer, &thread->old);
@@ -256,7 +263,7 @@ static __always_inline bool begin_map(struct thread *thread, const struct call *
 	if (remap) {
 		if (!(call->arguments[3] & REMAP_KEEP_FLAG)) {
 			thread->took_old = 1;
-			send(EVENT_UNMAP, call->arguments[0], call->arguments[1], 0);
+			send(EVENT_UNMAP, call->arguments[0], call->arguments[1]);
 		}
 	} else if (call->arguments[3] & MAP_STACK_FLAG) {
 		// A thread's stack: the C library keeps those, and gives them to later threads.
@@ -264,7 +271,7 @@ static __always_inline bool begin_map(struct thread *thread, const struct call *
 	}
 	thread->wanted = in_range(thread->size);
 	if (settings.trace)
-		send(EVENT_ENTERED, 0, thread->size, 0);
+		send(EVENT_ENTERED, 0, thread->size);
 	return true;
 }
 
@@ -329,14 +336,14 @@ static __always_inline void leave(uint64_t value, uint64_t pc, uint64_t sp, uint
 		address = 0;
 	failed = address == 0 || address == MAP_FAILED;
 	if (settings.trace)
-		send(EVENT_EXITED, address, thread->size, 0);
+		send(EVENT_EXITED, address, thread->size);
 	if (act == HOOK_ALLOC || act == HOOK_REALLOC) {
 		end_alloc(thread, address, failed, pc, sp + 8, fp);
 	} else if (failed) {
 		if (thread->took_old)
-			send(EVENT_RESTORE, 0, 0, 0);
+			send(EVENT_RESTORE, 0, 0);
 	} else if (thread->wanted) {
-		send(EVENT_MAP, address, thread->size, take_stack(thread, pc, sp + 8, fp));
+		send_map(EVENT_MAP, address, thread->size, take_stack(thread, pc, sp + 8, fp), pc);
 	}
 }
 
@@ -355,7 +362,7 @@ static __always_inline void release(const struct call *call, uint32_t cookie)
 		// It fails for these, and otherwise but for want of memory.
 		if (thread && !is_nested(thread, call->sp) && call->arguments[1] &&
 		    !(call->arguments[0] & (PAGE - 1)))
-			send(EVENT_UNMAP, call->arguments[0], call->arguments[1], 0);
+			send(EVENT_UNMAP, call->arguments[0], call->arguments[1]);
 		return;
 	}
 	if (!address)
@@ -363,7 +370,7 @@ static __always_inline void release(const struct call *call, uint32_t cookie)
 	if (settings.trace) {
 		const struct block *known = bpf_map_lookup_elem(&blocks, &address);
 
-		send(EVENT_FREED, address, known ? known->size : 0, 0);
+		send(EVENT_FREED, address, known ? known->size : 0);
 	}
 	if (settings.combined)
 		take_block(address, &block);
@@ -435,7 +442,7 @@ int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
 {
 	// Threads are tasks of the same process.
 	if ((uint32_t)parent->tgid == settings.process && child->tgid != parent->tgid)
-		send(EVENT_FORK, (uint64_t)child->tgid, 0, 0);
+		send(EVENT_FORK, (uint64_t)child->tgid, 0);
 	return 0;
 }
 
@@ -443,7 +450,7 @@ SEC("tp_btf/sched_process_exec")
 int BPF_PROG(on_exec, struct task_struct *task)
 {
 	if ((uint32_t)task->tgid == settings.process)
-		send(EVENT_EXEC, 0, 0, 0);
+		send(EVENT_EXEC, 0, 0);
 	return 0;
 }
 

@@ -183,6 +183,9 @@ struct err *target_open(pid_t pid, struct target **ret)
 	struct err *err = process_check(pid, &target->proc, &target->program);
 
 	if (!err)
+		process_facts_read(target->proc, &target->facts);
+
+	if (!err)
 		err = look_again(target, true, &changed);
 	if (err)
 		return err;

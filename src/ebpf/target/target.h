@@ -13,6 +13,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "ebpf/target/process_facts.h"
 #include "hosted/err.h"
 #include "hosted/vec.h"
 
@@ -39,7 +40,8 @@ struct target_span {
 
 struct target {
 	pid_t pid;
-	int proc;      /* /proc/PID, open: never that of a later process with the same PID */
+	int proc; /* /proc/PID, open: never that of a later process with the same PID */
+	struct process_facts facts;
 	char *program; /* readlink of /proc/PID/exe, without " (deleted)" */
 	VEC(struct target_module) modules;
 	VEC(struct target_span) spans; /* sorted by start */

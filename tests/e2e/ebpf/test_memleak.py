@@ -66,6 +66,16 @@ def test_twice_on_threads_and_what_is_freed(mallow, program, wanted):
     assert_sound(report)
 
 
+def test_what_an_allocator_maps_for_itself_does_not_count(mallow, program):
+    """Within malloc it is nested; free of a thread's first block maps an arena, too."""
+    with Target([program]) as target, Memleak(mallow, "-p", target.pid, *ALL) as memleak:
+        target.do("freeing-thread")
+        report = memleak.report()
+    # What is left is the thread's own memory.
+    (stack,) = report["stacks"]
+    assert "run_freeing_thread" in functions(stack) and stack["bytes"] < 1000
+
+
 def test_stacks_have_the_whole_way_to_main(mallow, program):
     with Target([program]) as target, Memleak(mallow, "-p", target.pid, *ALL) as memleak:
         target.do("all")
