@@ -301,11 +301,11 @@ static bool begin(struct machine *m, const struct cfa_program *program, uint64_t
 	m->location = program->start;
 	m->depth = 0;
 	m->bad = false;
-	if (!run_until(m, &initial, pc))
-		return false;
+	m->bad = !run_until(m, &initial, pc);
+	m->code = NULL;
 	m->initial = m->row;
 	m->location = program->start;
-	return true;
+	return !m->bad;
 }
 
 bool cfa_program_run(const struct cfa_program *program, uint64_t pc, struct cfa_row *ret)

@@ -141,22 +141,21 @@ static struct err *attach(struct traced *traced)
 	return code_names_look(traced->names, tracer_target(traced->tracer));
 }
 
-/* *ret: in the list, attached or not. */
-static struct err *add_process(struct memleak *memleak, pid_t pid, struct traced **ret)
+/* Adds it to the list, not attached yet. NULL: no memory. */
+static struct traced *add_process(struct memleak *memleak, pid_t pid)
 {
 	struct traced *traced = calloc(1, sizeof(*traced));
 
 	if (!traced || !vec_reserve(&memleak->list, 1)) {
 		free(traced);
-		return err_no_memory();
+		return NULL;
 	}
 	traced->owner = memleak;
 	traced->pid = pid;
 	read_name(pid, traced->name, sizeof(traced->name));
 	traced->ended = (int)syscall(SYS_pidfd_open, pid, 0);
 	memleak->list.items[memleak->list.count++] = traced;
-	*ret = traced;
-	return NULL;
+	return traced;
 }
 
 /* What was hooked, a line for each module, and what could not be. */
@@ -261,13 +260,13 @@ static struct err *look_after(struct memleak *memleak, bool *waiting)
 		*waiting = *waiting || (!traced->tracer && !traced->gone);
 	}
 	while (!err && memleak->forked.count) {
-		struct traced *traced;
+		struct traced *traced =
+			add_process(memleak, memleak->forked.items[--memleak->forked.count]);
 
-		err = add_process(memleak, memleak->forked.items[--memleak->forked.count], &traced);
-		if (!err) {
-			traced->retry_until = now_ns() + RETRY_FOR;
-			err = start_again(traced);
-		}
+		if (!traced)
+			return err_no_memory();
+		traced->retry_until = now_ns() + RETRY_FOR;
+		err = start_again(traced);
 	}
 	return err;
 }
@@ -373,12 +372,12 @@ static struct err *trace(struct memleak *memleak, bool *ended)
 static struct err *begin(struct memleak *memleak)
 {
 	const struct memleak_wanted *wanted = memleak->wanted;
-	struct traced *traced;
+	struct traced *traced = add_process(memleak, wanted->pid);
+	struct err *err;
 	sigset_t mask;
-	struct err *err = add_process(memleak, wanted->pid, &traced);
 
-	if (err)
-		return err;
+	if (!traced)
+		return err_no_memory();
 	sigemptyset(&mask);
 	sigaddset(&mask, SIGINT);
 	sigaddset(&mask, SIGTERM);

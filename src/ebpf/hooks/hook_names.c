@@ -89,8 +89,8 @@ bool hook_names_init(struct hook_names *names, const char *prefix)
 	names->sorted = malloc(FUNCTIONS * sizeof(*names->sorted));
 	if (!names->sorted)
 		return false;
-	for (uint16_t i = 0; i < FUNCTIONS; i++)
-		names->sorted[i] = i;
+	for (size_t i = 0; i < FUNCTIONS; i++)
+		names->sorted[i] = (uint16_t)i;
 	qsort(names->sorted, FUNCTIONS, sizeof(*names->sorted), compare);
 	return true;
 }

@@ -23,11 +23,11 @@
 struct target_module {
 	char *path;      /* as the process names it, without " (deleted)"; "[vdso]" */
 	char *open_path; /* by which we can open the same file now; NULL: by none (the vdso) */
-	int fd;          /* that file, open; -1: the vdso */
-	uint64_t device,
-		inode;   /* as /proc/PID/maps has them; some file systems tell stat() others */
+	/* As /proc/PID/maps has them; some file systems tell stat() others. */
+	uint64_t device, inode;
 	uint8_t *memory; /* of the vdso: its image, owned; else NULL */
 	size_t memory_size;
+	int fd;      /* the file, open; -1: the vdso */
 	bool mapped; /* now; false: it was once */
 };
 

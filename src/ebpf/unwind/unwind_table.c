@@ -52,7 +52,9 @@ static bool merge(const struct unwind_rows *first, const struct unwind_rows *sec
 	if (!vec_reserve(&ret->list, first->list.count + second->list.count))
 		return false;
 	while (a < a_end || b < b_end) {
-		uint32_t pc = b == b_end || (a < a_end && a->pc < b->pc) ? a->pc : b->pc;
+		uint32_t a_pc = a < a_end ? a->pc : UINT32_MAX;
+		uint32_t b_pc = b < b_end ? b->pc : UINT32_MAX;
+		uint32_t pc = a_pc < b_pc ? a_pc : b_pc;
 		uint16_t rule;
 
 		if (a < a_end && a->pc == pc)

@@ -33,6 +33,8 @@ static bool equal_entries(const struct cfa_entry *a, const struct cfa_entry *b)
 
 static bool equal_rows(const struct cfa_row *a, const struct cfa_row *b)
 {
+	assert_non_null(a);
+	assert_non_null(b);
 	return equal_entries(&a->cfa, &b->cfa) && equal_entries(&a->saved, &b->saved) &&
 	       equal_entries(&a->ra, &b->ra);
 }
