@@ -182,8 +182,8 @@ static struct err *add_perf_probe(struct probe_links *links, struct bpf_program 
 				  bool at_return)
 {
 	const struct target_module *module = &target->modules.items[hook->module];
-	DECLARE_LIBBPF_OPTS(bpf_uprobe_opts, options, .bpf_cookie = hook->cookie,
-			    .retprobe = at_return);
+	const struct bpf_uprobe_opts options = {
+		.sz = sizeof(options), .bpf_cookie = hook->cookie, .retprobe = at_return};
 	struct bpf_link *link;
 
 	if (!vec_reserve(&links->perf, 1))

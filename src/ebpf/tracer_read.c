@@ -110,7 +110,7 @@ static struct err *batch_init(struct batch *batch, int map, size_t key, size_t v
  */
 static struct err *batch_next(struct batch *batch)
 {
-	DECLARE_LIBBPF_OPTS(bpf_map_batch_opts, options, );
+	const struct bpf_map_batch_opts options = {.sz = sizeof(options)};
 	int status;
 
 	batch->count = BATCH;

@@ -89,7 +89,7 @@ static struct err *run_to(pid_t pid, uint64_t address, long original, const char
 static struct err *run_loader(pid_t pid, const char *name)
 {
 	cleanup(target_close_at) struct target *target = NULL;
-	struct loader_state loader;
+	struct loader_state loader = {0};
 	struct err *err = target_open(pid, &target);
 	uint64_t address;
 	long original;

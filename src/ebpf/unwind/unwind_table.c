@@ -58,9 +58,9 @@ static bool merge(const struct unwind_rows *first, const struct unwind_rows *sec
 		uint16_t rule;
 
 		if (a < a_end && a->pc == pc)
-			a_rule = a++->rule;
+			a_rule = (a++)->rule;
 		if (b < b_end && b->pc == pc)
-			b_rule = b++->rule;
+			b_rule = (b++)->rule;
 		rule = a_rule != RULE_NONE ? a_rule : b_rule;
 		if (rule != last)
 			ret->list.items[ret->list.count++] =
