@@ -42,6 +42,7 @@ struct memleak {
 	VEC(struct traced *) list; /* the first is the one that was asked for */
 	VEC(pid_t) forked;         /* children to be traced */
 	uint64_t not_followed;
+	uint64_t lines_lost; /* that was said */
 	int signals;
 	int signal; /* that ended us, or 0 */
 	bool held;  /* the program of -c has not been let go yet */
@@ -190,13 +191,31 @@ static bool has_ended(const struct traced *traced)
 	return poll(&ended, 1, 0) > 0;
 }
 
+/* Of -t: how many lines are missing since this was said last. */
+static void say_missing_lines(struct memleak *memleak)
+{
+	uint64_t lost = 0;
+
+	for (size_t i = 0; i < memleak->list.count; i++)
+		if (memleak->list.items[i]->tracer)
+			lost += tracer_losses(memleak->list.items[i]->tracer).events;
+	if (lost > memleak->lines_lost)
+		buf_printf(memleak->notes,
+			   "WARNING: %" PRIu64 " lines are missing: they came faster than they could "
+			   "be printed\n",
+			   lost - memleak->lines_lost);
+	memleak->lines_lost = lost;
+}
+
 static struct err *report(struct memleak *memleak)
 {
 	char name[96];
 	struct err *err = NULL;
 
-	if (memleak->wanted->tracer.trace)
+	if (memleak->wanted->tracer.trace) {
+		say_missing_lines(memleak);
 		return NULL;
+	}
 	for (size_t i = 0; !err && i < memleak->list.count; i++) {
 		struct traced *traced = memleak->list.items[i];
 

@@ -186,6 +186,17 @@ def test_each_call_is_printed(mallow, program):
     assert len(texts) == 8 and "Top" not in out
 
 
+def test_lines_that_are_missing_are_counted(mallow, program):
+    with Target([program]) as target, Memleak(mallow, "-t", "-p", target.pid, json=False) as memleak:
+        memleak.process.send_signal(signal.SIGSTOP)
+        target.do("50000")
+        memleak.process.send_signal(signal.SIGCONT)
+        out = memleak.end()
+    printed = len(re.findall(r"^outstanding-", out, re.M))
+    missing = re.search(r"^WARNING: (\d+) lines are missing", out, re.M)
+    assert printed > 1000 and printed + int(missing[1]) == 150000
+
+
 def run_text(mallow, *arguments, **options):
     return subprocess.run([str(mallow), "memleak", *map(str, arguments)], capture_output=True, text=True,
                           timeout=120, env=clean_environment(), **options)
