@@ -144,7 +144,7 @@ static bool read_tracer(const struct command *command, const struct options *opt
 	    !options_size(command, options, MAX_SIZE, UINT64_MAX, &ret->max_size) ||
 	    !options_number(command, options, SAMPLE_RATE, 1, 1, &ret->sample_rate) ||
 	    !read_limited(command, options, BLOCKS, 1000000, 100000000, &blocks) ||
-	    !read_limited(command, options, STACKS, 131072, 8000000, &stacks) ||
+	    !read_limited(command, options, STACKS, 131072, 2000000, &stacks) ||
 	    !read_limited(command, options, DEPTH, STACK_FRAMES_MAX, STACK_FRAMES_MAX, &depth))
 		return false;
 	if (ret->min_size > ret->max_size) {
@@ -169,7 +169,10 @@ static bool read_seconds(const char *text, uint64_t *ret_ns)
 	double seconds = strtod(text, &end);
 
 	if (end == text || *end || !isfinite(seconds) || seconds < 0.001 || seconds > 1e9) {
-		cli_error(CLI_USAGE, "interval: '%s' is no number of seconds", text);
+		cli_error(CLI_USAGE,
+			  "interval: '%s' is no number of seconds (-c takes the program and its "
+			  "arguments as one word: -c 'program argument')",
+			  text);
 		return false;
 	}
 	*ret_ns = (uint64_t)(seconds * 1e9);
@@ -225,6 +228,7 @@ static bool read_wanted(const struct command *command, const struct options *opt
 	}
 	ret->pid = (pid_t)pid;
 	ret->older_ns = older * 1000000;
+	ret->older_given = options->values[OLDER] != NULL;
 	ret->by_count = sort == 1;
 	ret->follow = options->values[FOLLOW] != NULL;
 	ret->list_blocks = options->values[SHOW_ALLOCS] != NULL;

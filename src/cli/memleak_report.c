@@ -169,18 +169,23 @@ static uint64_t count_whole(const struct outstanding *all)
 	return whole;
 }
 
-struct err *memleak_report(const struct memleak_wanted *wanted, struct tracer *tracer,
-			   struct code_names *names, const char *process, struct buf *out)
+struct err *memleak_report(const struct memleak_wanted *wanted,
+			   const struct memleak_subject *subject, struct buf *out)
 {
 	cleanup(outstanding_deinit) struct outstanding all = {0};
 	cleanup(parts_deinit) struct parts parts = {0};
-	struct memleak_view view = {.process = process};
+	struct memleak_view view = {.process = subject->title,
+				    .pid = (uint32_t)subject->pid,
+				    .name = subject->name,
+				    .ended = subject->ended,
+				    .no_stacks = !wanted->tracer.depth,
+				    .older_ms = subject->older_ns / 1000000};
 	time_t now = time(NULL);
-	struct err *err =
-		tracer_read(tracer, wanted->older_ns, wanted->list_blocks, wanted->by_count, &all);
+	struct err *err = tracer_read(subject->tracer, subject->older_ns, wanted->list_blocks,
+				      wanted->by_count, &all);
 
 	if (!err)
-		err = fill(wanted, tracer, names, &all, &parts);
+		err = fill(wanted, subject->tracer, subject->names, &all, &parts);
 	if (err)
 		return err;
 	localtime_r(&now, &view.time);

@@ -5,8 +5,18 @@
 #include "cli/memleak_trace.h"
 #include "ebpf/code_names.h"
 
-/* process: what the report calls it; NULL: it is the only one. */
-struct err *memleak_report(const struct memleak_wanted *wanted, struct tracer *tracer,
-			   struct code_names *names, const char *process, struct buf *out);
+/* The process that a report is about. */
+struct memleak_subject {
+	struct tracer *tracer;
+	struct code_names *names;
+	pid_t pid;
+	const char *name;
+	const char *title; /* what the report calls it; NULL: it is the only one */
+	bool ended;
+	uint64_t older_ns; /* younger blocks are left out */
+};
+
+struct err *memleak_report(const struct memleak_wanted *wanted,
+			   const struct memleak_subject *subject, struct buf *out);
 
 #endif

@@ -17,6 +17,8 @@ static int start(const char *line, pid_t *ret)
 	struct err *err;
 	int failed = wordexp(line, &words, WRDE_NOCMD | WRDE_UNDEF);
 
+	if (failed == WRDE_SYNTAX)
+		return cli_error(CLI_USAGE, "-c: in '%s' a quote or bracket is not closed", line);
 	if (failed)
 		return cli_error(CLI_USAGE,
 				 "-c: '%s' is no plain command line; run a shell for pipes and the "

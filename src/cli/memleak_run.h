@@ -14,6 +14,7 @@ struct memleak_wanted {
 	pid_t pid;
 	bool follow;
 	uint64_t older_ns;
+	bool older_given; /* else it does not count once the process has ended */
 	uint64_t interval_ns;
 	uint64_t count; /* of reports; 0: until the process ends */
 	uint64_t top;   /* stacks shown; 0: all */

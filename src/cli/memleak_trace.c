@@ -1,11 +1,13 @@
 #include "cli/memleak_trace.h"
 
 #include <errno.h>
+#include <glob.h>
 #include <inttypes.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -19,6 +21,9 @@
 #include "hosted/now.h"
 
 #define TRACED_MAX 256
+
+/* How long what -c started has to end after SIGTERM. */
+#define PATIENCE_MS 2000
 
 /* After exec the new program has no allocator yet: how long and how often to look for one. */
 #define RETRY_NS  2000000ull
@@ -34,6 +39,7 @@ struct traced {
 	struct code_names *names;
 	uint64_t retry_until; /* of those without tracer */
 	bool gone, executed;
+	bool fresh; /* a child that was not traced yet */
 };
 
 struct memleak {
@@ -201,15 +207,36 @@ static void say_missing_lines(struct memleak *memleak)
 			lost += tracer_losses(memleak->list.items[i]->tracer).events;
 	if (lost > memleak->lines_lost)
 		buf_printf(memleak->notes,
-			   "WARNING: %" PRIu64 " lines are missing: they came faster than they could "
+			   "WARNING: %" PRIu64
+			   " lines are missing: they came faster than they could "
 			   "be printed\n",
 			   lost - memleak->lines_lost);
 	memleak->lines_lost = lost;
 }
 
-static struct err *report(struct memleak *memleak)
+/* ended: the process is over, so the age of its blocks says nothing any more. */
+static struct err *report_one(struct memleak *memleak, const struct traced *traced, bool ended)
 {
-	char name[96];
+	const struct memleak_wanted *wanted = memleak->wanted;
+	char title[96];
+	const struct memleak_subject subject = {
+		.tracer = traced->tracer,
+		.names = traced->names,
+		.pid = traced->pid,
+		.name = traced->name,
+		.title = wanted->follow ? title : NULL,
+		.ended = ended,
+		.older_ns = ended && !wanted->older_given ? 0 : wanted->older_ns,
+	};
+
+	snprintf(title, sizeof(title), "pid %d (%s)%s", (int)traced->pid, traced->name,
+		 ended ? ", which has ended" : "");
+	return memleak_report(wanted, &subject, memleak->out);
+}
+
+/* ended: of the process that was asked for. */
+static struct err *report(struct memleak *memleak, bool ended)
+{
 	struct err *err = NULL;
 
 	if (memleak->wanted->tracer.trace) {
@@ -219,14 +246,12 @@ static struct err *report(struct memleak *memleak)
 	for (size_t i = 0; !err && i < memleak->list.count; i++) {
 		struct traced *traced = memleak->list.items[i];
 
-		snprintf(name, sizeof(name), "pid %d (%s)", (int)traced->pid, traced->name);
 		if (traced->tracer)
-			err = memleak_report(memleak->wanted, traced->tracer, traced->names,
-					     memleak->wanted->follow ? name : NULL, memleak->out);
+			err = report_one(memleak, traced, ended && i == 0);
 	}
 	if (!err && memleak->not_followed) {
-		buf_printf(memleak->notes, "%" PRIu64 " children of it are not traced%s.\n",
-			   memleak->not_followed,
+		buf_printf(memleak->notes, "%" PRIu64 " %s not traced%s.\n", memleak->not_followed,
+			   memleak->not_followed == 1 ? "child of it is" : "children of it are",
 			   memleak->wanted->follow ? ": there are too many" : " (--follow)");
 		memleak->not_followed = 0;
 	}
@@ -248,8 +273,14 @@ static struct err *start_again(struct traced *traced)
 	auto_err struct err *err = attach(traced);
 
 	if (!err) {
-		buf_printf(traced->owner->notes, "Process %d executes %s now.\n", (int)traced->pid,
-			   tracer_target(traced->tracer)->program);
+		if (traced->fresh)
+			buf_printf(traced->owner->notes,
+				   "Process %d (%s), a child, is traced, too.\n", (int)traced->pid,
+				   traced->name);
+		else
+			buf_printf(traced->owner->notes, "Process %d executes %s now.\n",
+				   (int)traced->pid, tracer_target(traced->tracer)->program);
+		traced->fresh = false;
 		say_hooked(traced->owner, traced);
 		return NULL;
 	}
@@ -259,6 +290,33 @@ static struct err *start_again(struct traced *traced)
 	buf_printf(traced->owner->notes, "Process %d is not traced any more: %s.\n",
 		   (int)traced->pid, err_message(err));
 	return NULL;
+}
+
+static bool is_known(const struct memleak *memleak, pid_t pid)
+{
+	for (size_t i = 0; i < memleak->list.count; i++)
+		if (memleak->list.items[i]->pid == pid)
+			return true;
+	return false;
+}
+
+/* Children that a process has already count as if it had just forked them. */
+static void add_children(struct traced *traced)
+{
+	char pattern[64];
+	glob_t found;
+
+	snprintf(pattern, sizeof(pattern), "/proc/%d/task/*/children", (int)traced->pid);
+	if (glob(pattern, GLOB_NOSORT, NULL, &found))
+		return;
+	for (size_t i = 0; i < found.gl_pathc; i++) {
+		auto_fclose FILE *file = fopen(found.gl_pathv[i], "re");
+		int child;
+
+		while (file && fscanf(file, "%d", &child) == 1)
+			on_fork(traced, child);
+	}
+	globfree(&found);
 }
 
 /* Looks after all processes once. *waiting: one is without its tracer. */
@@ -279,11 +337,16 @@ static struct err *look_after(struct memleak *memleak, bool *waiting)
 		*waiting = *waiting || (!traced->tracer && !traced->gone);
 	}
 	while (!err && memleak->forked.count) {
-		struct traced *traced =
-			add_process(memleak, memleak->forked.items[--memleak->forked.count]);
+		pid_t pid = memleak->forked.items[--memleak->forked.count];
+		struct traced *traced;
 
+		if (is_known(memleak, pid))
+			continue;
+		traced = add_process(memleak, pid);
 		if (!traced)
 			return err_no_memory();
+		add_children(traced);
+		traced->fresh = true;
 		traced->retry_until = now_ns() + RETRY_FOR;
 		err = start_again(traced);
 	}
@@ -337,14 +400,14 @@ static struct err *bury(struct memleak *memleak, bool *over)
 			*over = true;
 			continue;
 		}
-		if (traced->tracer) {
-			char name[96];
-
-			snprintf(name, sizeof(name), "pid %d (%s), which has ended",
-				 (int)traced->pid, traced->name);
-			err = memleak_report(memleak->wanted, traced->tracer, traced->names, name,
-					     memleak->out);
-		}
+		if (traced->tracer)
+			err = tracer_stop(traced->tracer);
+		if (!err && traced->tracer && !memleak->wanted->tracer.trace)
+			err = report_one(memleak, traced, true);
+		else if (!traced->tracer && !traced->gone)
+			buf_printf(memleak->notes,
+				   "Process %d (%s), a child, ended before it could be traced.\n",
+				   (int)traced->pid, traced->name);
 		memleak->list.items[i] = memleak->list.items[--memleak->list.count];
 		traced_destroy(traced);
 	}
@@ -371,7 +434,7 @@ static struct err *trace(struct memleak *memleak, bool *ended)
 			break;
 		}
 		if (now_ns() >= next) {
-			err = report(memleak);
+			err = report(memleak, false);
 			next += wanted->interval_ns;
 			if (!err && ++reports == wanted->count)
 				return flush(memleak);
@@ -383,9 +446,23 @@ static struct err *trace(struct memleak *memleak, bool *ended)
 						    ? now_ns() + RETRY_NS
 						    : next);
 	}
+	for (size_t i = 0; !err && i < memleak->list.count; i++)
+		if (memleak->list.items[i]->tracer)
+			err = tracer_stop(memleak->list.items[i]->tracer);
 	if (!err)
-		err = report(memleak);
+		err = report(memleak, *ended);
 	return err ? err : flush(memleak);
+}
+
+/* Each file that the process has mapped is kept open, as well as what the kernel gives us. */
+static void raise_descriptors(void)
+{
+	struct rlimit limit;
+
+	if (!getrlimit(RLIMIT_NOFILE, &limit)) {
+		limit.rlim_cur = limit.rlim_max;
+		setrlimit(RLIMIT_NOFILE, &limit);
+	}
 }
 
 static struct err *begin(struct memleak *memleak)
@@ -397,6 +474,7 @@ static struct err *begin(struct memleak *memleak)
 
 	if (!traced)
 		return err_no_memory();
+	raise_descriptors();
 	sigemptyset(&mask);
 	sigaddset(&mask, SIGINT);
 	sigaddset(&mask, SIGTERM);
@@ -414,6 +492,7 @@ static struct err *begin(struct memleak *memleak)
 	if (err)
 		return err;
 	say_hooked(memleak, traced);
+	add_children(traced);
 	return flush(memleak);
 }
 
@@ -425,6 +504,12 @@ static int end_child(struct memleak *memleak, bool ended)
 	// One that is held does not see SIGTERM, and has done nothing yet.
 	if (!ended)
 		kill(end.pid, memleak->held ? SIGKILL : SIGTERM);
+	if (!ended && memleak->list.count) {
+		struct pollfd gone = {.fd = memleak->list.items[0]->ended, .events = POLLIN};
+
+		if (poll(&gone, 1, PATIENCE_MS) == 0)
+			kill(end.pid, SIGKILL);
+	}
 	while (waitpid(end.pid, &end.wait_status, 0) < 0 && errno == EINTR)
 		;
 	return ended ? run_child_status(&end) : CLI_OK;

@@ -2,6 +2,7 @@
 #include "ebpf/bpf_support.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <linux/capability.h>
 #include <stdio.h>
 #include <string.h>
@@ -26,8 +27,17 @@ static uint64_t capabilities(void)
 	return data[0].effective | (uint64_t)data[1].effective << 32;
 }
 
+static const char *own_path(char *path, size_t size)
+{
+	ssize_t length = readlink("/proc/self/exe", path, size - 1);
+
+	path[length > 0 ? length : 0] = 0;
+	return length > 0 ? path : "mallow";
+}
+
 static struct err *check_capabilities(void)
 {
+	char path[PATH_MAX];
 	static const struct {
 		int number;
 		int instead; /* a capability that has this one in it; 0: none */
@@ -46,8 +56,8 @@ static struct err *check_capabilities(void)
 		    (needed[i].instead && have >> needed[i].instead & 1))
 			continue;
 		return err_create("the capability %s is missing (%s): run mallow as root, or give "
-				  "it by 'setcap " BPF_SUPPORT_CAPABILITIES "+ep'",
-				  needed[i].name, needed[i].what);
+				  "it by 'setcap " BPF_SUPPORT_CAPABILITIES "+ep %s'",
+				  needed[i].name, needed[i].what, own_path(path, sizeof(path)));
 	}
 	return NULL;
 }

@@ -11,11 +11,18 @@
 #include "ebpf/target/loader_state.h"
 #include "ebpf/tracer_data.h"
 #include "hosted/cleanup.h"
+#include "hosted/now.h"
 // Made by bpftool out of bpf/memleak.bpf.c; it names types of bpf_shared.h.
 #include <memleak.skel.h>
 
 /* Rows for libraries that the process opens later: as many as it has, and at least these. */
 #define SPARE_ROWS 262144
+
+/* How many events one tracer_poll() handles. */
+#define EVENTS_AT_ONCE 16384
+
+/* How long stacks that come to unknown code cannot ask again after nothing new was found. */
+#define QUIET_NS 100000000ull
 
 /* Words of `stacks` for each: as deep as stacks of large programs are on average. */
 #define WORDS_PER_STACK 32
@@ -108,11 +115,15 @@ static struct err *new_code(struct tracer *tracer)
 	size_t modules = tracer->target->modules.count, hooks = tracer->hooks.list.count;
 	const struct probe_programs programs = programs_of(tracer->bpf);
 	bool changed = false;
-	// Asked for again from here on: what is mapped while we look is not missed.
 	struct err *err;
 
+	// Asked for again from here on: what is mapped while we look is not missed.
 	__atomic_store_n(&tracer->bpf->bss->state.code_asked, 0, __ATOMIC_SEQ_CST);
 	err = target_refresh(tracer->target, &changed);
+	if (!changed) {
+		__atomic_store_n(&tracer->bpf->bss->state.code_asked, 1, __ATOMIC_SEQ_CST);
+		tracer->quiet_until = now_ns() + QUIET_NS;
+	}
 	if (err && err_number(err) == ESRCH) {
 		err_destroy(err); // who owns the tracer watches for its end
 		return NULL;
@@ -120,6 +131,8 @@ static struct err *new_code(struct tracer *tracer)
 	if (err || !changed)
 		return err;
 	err = upload_code(tracer);
+	if (tracer->stopped)
+		return err;
 	if (!err && !tracer->options.hooks.object)
 		err = hooks_find(tracer->target, (uint32_t)modules, &tracer->options.hooks,
 				 &tracer->hooks);
@@ -147,6 +160,15 @@ static bool is_allocators_own(const struct tracer *tracer, uint64_t caller)
 	return false;
 }
 
+/* Lets stacks ask again for a look at the mappings, some time after one that found nothing. */
+static void look_less_often(struct tracer *tracer)
+{
+	if (tracer->quiet_until && now_ns() >= tracer->quiet_until) {
+		tracer->quiet_until = 0;
+		__atomic_store_n(&tracer->bpf->bss->state.code_asked, 0, __ATOMIC_SEQ_CST);
+	}
+}
+
 static struct err *handle(struct tracer *tracer, const struct event *event)
 {
 	switch (event->kind) {
@@ -156,6 +178,8 @@ static struct err *handle(struct tracer *tracer, const struct event *event)
 		return mapped_ranges_add(&tracer->mapped, event->address, event->size,
 					 event->time_ns, event->stack, event->tid);
 	case EVENT_UNMAP:
+		if (tracer->options.trace && tracer->events.on_call)
+			tracer->events.on_call(tracer->events.argument, event);
 		return mapped_ranges_remove(&tracer->mapped, event->address, event->size,
 					    event->tid);
 	case EVENT_RESTORE:
@@ -183,7 +207,8 @@ static int on_event(void *argument, void *data, size_t size)
 
 	if (size >= sizeof(struct event) && !tracer->failure)
 		tracer->failure = handle(tracer, data);
-	return 0;
+	// A process may send events faster than they are handled: then this would never end.
+	return ++tracer->handled == EVENTS_AT_ONCE || tracer->failure ? -ECANCELED : 0;
 }
 
 /* Loads the programs and sets the probes in one way. */
@@ -245,8 +270,24 @@ static struct err *attach_somehow(struct tracer *tracer)
 		if (!err || err_is_shortage(err))
 			return err;
 		detach(tracer);
+		if (err_number(err) == ESRCH) {
+			err_destroy(err);
+			return err_create_errno(ESRCH, "process %d has ended",
+						(int)tracer->target->pid);
+		}
 	}
 	return err;
+}
+
+/* Whether a function was found that begins with options->hooks.prefix, if that was given. */
+static bool has_prefix(const struct tracer *tracer)
+{
+	const char *prefix = tracer->options.hooks.prefix;
+	bool found = !prefix;
+
+	for (size_t i = 0; !found && i < tracer->hooks.list.count; i++)
+		found = !strncmp(tracer->hooks.list.items[i].name, prefix, strlen(prefix));
+	return found;
 }
 
 /* Says why there is nothing to trace, as far as it is known. */
@@ -258,9 +299,12 @@ static struct err *nothing_hooked(const struct tracer *tracer)
 		return err_create("no allocator can be traced in process %d (%s): %s, %s",
 				  (int)tracer->target->pid, tracer->target->program, first->name,
 				  first->why);
+	if (tracer->options.hooks.object)
+		return err_create("%s has no allocator in process %d (%s)",
+				  tracer->options.hooks.object, (int)tracer->target->pid,
+				  tracer->target->program);
 	return err_create("no allocator was found in process %d (%s): its symbols may have been "
-			  "stripped (-O names a library or file, --symbols-prefix what its "
-			  "functions' names begin with)",
+			  "stripped (--symbols-prefix says what its functions' names begin with)",
 			  (int)tracer->target->pid, tracer->target->program);
 }
 
@@ -295,6 +339,9 @@ struct err *tracer_create(struct target *target, const struct tracer_options *op
 	tracer->options = *options;
 	tracer->events = *events;
 	err = hooks_find(target, 0, &options->hooks, &tracer->hooks);
+	if (!err && !has_prefix(tracer))
+		err = err_create("no function of process %d (%s) is called %smalloc, or the like",
+				 (int)target->pid, target->program, options->hooks.prefix);
 	if (!err && !tracer->hooks.list.count)
 		err = nothing_hooked(tracer);
 	if (!err)
@@ -329,11 +376,27 @@ int tracer_descriptor(const struct tracer *tracer)
 
 struct err *tracer_poll(struct tracer *tracer)
 {
-	int status = ring_buffer__consume(tracer->ring);
+	int status;
 
-	if (status < 0)
+	tracer->handled = 0;
+	look_less_often(tracer);
+	status = ring_buffer__consume(tracer->ring);
+	if (status < 0 && status != -ECANCELED)
 		return err_create_errno(-status, "the ring of events");
 	return steal(&tracer->failure);
+}
+
+struct err *tracer_stop(struct tracer *tracer)
+{
+	struct err *err;
+
+	tracer->stopped = true;
+	probe_links_deinit(&tracer->links);
+	tracer->links = (struct probe_links){0};
+	do
+		err = tracer_poll(tracer);
+	while (!err && tracer->handled == EVENTS_AT_ONCE);
+	return err;
 }
 
 const struct target *tracer_target(const struct tracer *tracer)

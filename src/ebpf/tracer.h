@@ -47,8 +47,11 @@ void tracer_destroy(struct tracer *tracer);
 
 /* A descriptor that is readable when tracer_poll() has something to do. */
 int tracer_descriptor(const struct tracer *tracer);
-/* Does what events ask for. Never waits. */
+/* Does what events ask for: all of them, or many. Never waits. */
 struct err *tracer_poll(struct tracer *tracer);
+
+/* Removes the probes, and does what all events ask for that are still there. Can be read after. */
+struct err *tracer_stop(struct tracer *tracer);
 
 /*
  * Reads what is outstanding into the empty *ret. older_ns: blocks that are younger are left out;

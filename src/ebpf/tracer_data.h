@@ -31,6 +31,9 @@ struct tracer {
 	struct shared_map stacks, rows, rule_cache;
 	uint32_t row_count;   /* of the kernel's table */
 	uint64_t stack_words; /* of the kernel's table */
+	uint64_t quiet_until; /* see look_less_often(); 0: not quiet */
+	bool stopped;         /* no probes are set any more */
+	uint32_t handled;     /* events, by this tracer_poll() */
 	struct err *failure;  /* of an event's handler, until tracer_poll() returns it */
 };
 

@@ -37,11 +37,16 @@ struct memleak_view {
 	const struct memleak_block *blocks; /* to be listed; smallest first */
 	size_t block_count;
 
+	uint32_t pid;
+	const char *name;               /* of the process */
 	const char *process;            /* "pid 123 (server)" if there are several; else NULL */
+	bool ended;                     /* the process is over */
+	bool no_stacks;                 /* none were asked for */
 	uint64_t all_stacks;            /* with those that are not shown … */
 	uint64_t all_whole;             /* … of which so many are whole */
 	uint64_t all_bytes, all_blocks; /* of all stacks */
-	uint64_t young;                 /* blocks left out because they are too young */
+	uint64_t young;                 /* blocks left out because they are younger than … */
+	uint64_t older_ms;              /* … this */
 	uint64_t sample_rate;           /* numbers are estimates from one allocation in so many */
 	const char *const *warnings;    /* what was lost, a sentence each */
 	size_t warning_count;

@@ -6,11 +6,13 @@
 #include <errno.h>
 #include <malloc.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -225,15 +227,85 @@ static void run_freeing_thread(void)
 		abort();
 }
 
+/* A frame that covers where a call's return address was, and does not write there. */
+KEEP keep_below_old_frames(void)
+{
+	volatile char unwritten[1024];
+
+	unwritten[0] = 1;
+	keep(malloc(5000));
+	unwritten[1] = unwritten[0];
+}
+
+__attribute__((noinline, noclone)) static void call_something_small(void)
+{
+	kept = malloc(8);
+	free(kept);
+}
+
+static void cover(void)
+{
+	for (int i = 0; i < 1000; i++) {
+		call_something_small();
+		keep_below_old_frames();
+	}
+}
+
+static volatile int handled;
+
+static void on_alarm(int number)
+{
+	void *at = map(5000);
+
+	handled += munmap(at, 5000) == 0;
+}
+
+/* Signals interrupt malloc, and their handler maps memory on a stack that lies higher. */
+static void *interrupted(void *signal_stack)
+{
+	const stack_t stack = {.ss_sp = signal_stack, .ss_size = 65536};
+	const struct sigaction action = {.sa_handler = on_alarm,
+					 .sa_flags = SA_ONSTACK | SA_RESTART};
+	struct itimerval timer = {{0, 300}, {0, 300}};
+
+	if (sigaltstack(&stack, NULL) || sigaction(SIGALRM, &action, NULL) ||
+	    setitimer(ITIMER_REAL, &timer, NULL))
+		abort();
+	while (handled < 300)
+		free(malloc(300000));
+	timer = (struct itimerval){0};
+	setitimer(ITIMER_REAL, &timer, NULL);
+	return NULL;
+}
+
+static void run_interrupted(void)
+{
+	void *signal_stack = map(65536); // the thread's stack comes below
+	sigset_t alarm;
+	pthread_t thread;
+
+	sigemptyset(&alarm);
+	sigaddset(&alarm, SIGALRM);
+	if (pthread_create(&thread, NULL, interrupted, signal_stack) ||
+	    pthread_sigmask(SIG_BLOCK, &alarm, NULL) || pthread_join(thread, NULL))
+		abort();
+}
+
+/* The child begins at SIGUSR1: whoever follows children has found it then. */
 static void run_child(void)
 {
-	pid_t pid = fork();
+	sigset_t begin;
+	int number;
+	pid_t pid;
 
+	sigemptyset(&begin);
+	sigaddset(&begin, SIGUSR1);
+	sigprocmask(SIG_BLOCK, &begin, NULL);
+	pid = fork();
 	if (pid == 0) {
-		sleep(1); // so that whoever follows children has found this one
+		sigwait(&begin, &number);
 		keep_malloc();
 		keep_mmap();
-		sleep(2);
 		_exit(0);
 	}
 	waitpid(pid, NULL, 0);
@@ -273,6 +345,10 @@ int main(void)
 			run_thread();
 		else if (!strcmp(word, "freeing-thread"))
 			run_freeing_thread();
+		else if (!strcmp(word, "cover"))
+			cover();
+		else if (!strcmp(word, "interrupted"))
+			run_interrupted();
 		else if (!strcmp(word, "fork"))
 			run_child();
 		else if (!strcmp(word, "exec"))

@@ -20,7 +20,7 @@ struct thread {
 	uint32_t wanted; /* its block is to be recorded */
 	/* realloc took the old block out of the table; it comes back if realloc fails. */
 	uint32_t took_old;
-	uint32_t unwatched; /* its return is not probed */
+	uint32_t unused;
 	struct block old;
 	uint64_t frames[STACK_FRAMES_MAX];
 };

@@ -15,12 +15,12 @@
 
 #include "ebpf/bpf/hook.h"
 
-#define MAP_FAILED          (~0ull)
-#define MAP_STACK_FLAG      0x20000
-#define PAGE                4096ull
-#define REMAP_KEEP_FLAG     4 /* MREMAP_DONTUNMAP */
-/* No allocator needs more between its function and what that calls. */
-#define ALLOCATOR_STACK_MAX 4096
+#define MAP_FAILED           (~0ull)
+#define MAP_STACK_FLAG       0x20000
+#define PAGE                 4096ull
+#define REMAP_KEEP_FLAG      4 /* MREMAP_DONTUNMAP */
+/* No allocator has more frames between its function and what that calls. */
+#define ALLOCATOR_FRAMES_MAX 64
 
 extern bool bpf_session_is_return(void) __ksym __weak;
 
@@ -33,6 +33,7 @@ static __always_inline void count(uint64_t *counter)
 struct call {
 	uint64_t arguments[4];
 	uint64_t sp;
+	uint64_t fp;
 };
 
 /*
@@ -46,6 +47,7 @@ static __always_inline void read_call(const volatile struct pt_regs *regs, struc
 	ret->arguments[2] = regs->dx;
 	ret->arguments[3] = regs->cx;
 	ret->sp = regs->sp;
+	ret->fp = regs->bp;
 }
 
 /* number: from 1 on; 0: there is no such argument. */
@@ -195,24 +197,53 @@ static __always_inline bool in_range(uint64_t size)
 	return size >= settings.min_size && size <= settings.max_size;
 }
 
+/* Whether an address is on the stack that the thread has for its signal handlers. */
+static __always_inline bool on_signal_stack(const struct task_struct *task, uint64_t address)
+{
+	return address - task->sas_ss_sp < task->sas_ss_size;
+}
+
+static long step_inwards(uint32_t index, struct walk *walk)
+{
+	return walk->sp > walk->thread->sp || walk_step(index, walk);
+}
+
 /*
- * Whether the thread is inside of another call of the allocator. If that call's return is not
- * probed, it may be over: then the stack is shorter than it was, or the place of its return address
- * has been used again. Where neither holds (a large frame covers the place, and did not write
- * there), an event is lost; the distance makes that rarer.
+ * Whether the call that begins at that sp was made by the call that thread->sp is the return
+ * address of: then the walk outwards comes to that very place. By the frames, because a call that
+ * is over leaves its return address on the stack until something is written there.
  */
-static __always_inline bool is_nested(const struct thread *thread, uint64_t sp)
+__noinline uint32_t is_inside(struct thread *thread, uint64_t sp, uint64_t fp)
+{
+	struct walk walk = {.sp = sp + 8, .fp = fp, .thread = thread};
+
+	if (!thread || !read_word(sp, &walk.pc))
+		return 0;
+	bpf_loop(ALLOCATOR_FRAMES_MAX, step_inwards, &walk, 0);
+	return walk.sp == thread->sp + 8;
+}
+
+/*
+ * Whether the thread is inside of another call of the allocator. One whose return is not probed may
+ * be over: by an exception, or because nobody waited for its return.
+ */
+static __always_inline bool is_nested(struct thread *thread, const struct call *call)
 {
 	uint64_t now;
 
-	if (!thread->sp || sp >= thread->sp)
+	if (!thread->sp)
 		return false;
-	if (!thread->return_address)
+	if (thread->return_address)
+		return call->sp < thread->sp && read_word(thread->sp, &now) &&
+		       now == thread->return_address && is_inside(thread, call->sp, call->fp);
+	if (call->sp < thread->sp)
 		return true;
-	if (thread->unwatched && thread->sp - sp > ALLOCATOR_STACK_MAX)
-		return false;
-	return bpf_probe_read_user(&now, sizeof(now), (const void *)thread->sp) == 0 &&
-	       now == thread->return_address;
+
+	// A signal handler that interrupted the call, on a stack that lies higher. To the kernel
+	// the call would be over if this one's return were probed: it kills the process then.
+	const struct task_struct *task = bpf_get_current_task_btf();
+
+	return on_signal_stack(task, call->sp) && !on_signal_stack(task, thread->sp);
 }
 
 static __always_inline struct thread *this_thread(void)
@@ -239,17 +270,19 @@ static __always_inline bool begin_alloc(struct thread *thread, const struct call
 	thread->size = size;
 	thread->wanted = in_range(size) && (settings.sample_rate <= 1 ||
 					    bpf_get_prandom_u32() % settings.sample_rate == 0);
-	if (settings.trace)
+	if (settings.trace && thread->wanted)
 		send(EVENT_ENTERED, 0, size);
 	if (act == HOOK_REALLOC) {
 		thread->pointer = argument(call, HOOK_POINTER_OF(cookie));
 		thread->took_old = thread->pointer && take_block(thread->pointer, &thread->old);
+		if (settings.trace && thread->took_old)
+			send(EVENT_FREED, thread->pointer, thread->old.size);
 	} else {
 		// Where posix_memalign is to put the address.
 		thread->pointer = call->arguments[0];
 		thread->took_old = 0;
 	}
-	return thread->wanted || thread->took_old || settings.trace;
+	return thread->wanted || thread->took_old;
 }
 
 /* mmap and mremap: they are few, and the loader keeps them. */
@@ -267,10 +300,11 @@ static __always_inline bool begin_map(struct thread *thread, const struct call *
 		}
 	} else if (call->arguments[3] & MAP_STACK_FLAG) {
 		// A thread's stack: the C library keeps those, and gives them to later threads.
+		thread->wanted = 0;
 		return false;
 	}
 	thread->wanted = in_range(thread->size);
-	if (settings.trace)
+	if (settings.trace && thread->wanted)
 		send(EVENT_ENTERED, 0, thread->size);
 	return true;
 }
@@ -282,7 +316,7 @@ static __always_inline bool enter(const struct call *call, uint32_t cookie, bool
 	uint32_t act = HOOK_ACT_OF(cookie);
 	bool matters;
 
-	if (!thread || is_nested(thread, call->sp))
+	if (!thread || is_nested(thread, call))
 		return false;
 	thread->cookie = cookie;
 	thread->return_address = 0;
@@ -292,8 +326,7 @@ static __always_inline bool enter(const struct call *call, uint32_t cookie, bool
 		matters = begin_alloc(thread, call, cookie);
 	// Calls within a call that does not matter are still nested in it.
 	thread->sp = call->sp;
-	thread->unwatched = may_skip && !matters;
-	if (thread->unwatched || HOOK_WHERE_OF(cookie) == HOOK_WHERE_ONLY)
+	if ((may_skip && !matters) || HOOK_WHERE_OF(cookie) == HOOK_WHERE_ONLY)
 		bpf_probe_read_user(&thread->return_address, 8, (const void *)call->sp);
 	return matters;
 }
@@ -305,8 +338,11 @@ static __always_inline void end_alloc(struct thread *thread, uint64_t address, b
 
 	if (failed) {
 		// realloc(p, 0) frees p, and returns 0.
-		if (thread->took_old && thread->size)
+		if (thread->took_old && thread->size) {
 			put_block(thread->pointer, &thread->old);
+			if (settings.trace)
+				send(EVENT_EXITED, thread->pointer, thread->old.size);
+		}
 		return;
 	}
 	if (!thread->wanted)
@@ -335,7 +371,7 @@ static __always_inline void leave(uint64_t value, uint64_t pc, uint64_t sp, uint
 	    (value || !read_word(thread->pointer, &address)))
 		address = 0;
 	failed = address == 0 || address == MAP_FAILED;
-	if (settings.trace)
+	if (settings.trace && thread->wanted)
 		send(EVENT_EXITED, address, thread->size);
 	if (act == HOOK_ALLOC || act == HOOK_REALLOC) {
 		end_alloc(thread, address, failed, pc, sp + 8, fp);
@@ -353,29 +389,26 @@ static __always_inline void release(const struct call *call, uint32_t cookie)
 	struct block block;
 
 	if (HOOK_ACT_OF(cookie) == HOOK_CODE) {
-		ask_for_code(call->sp);
+		send(EVENT_NEW_CODE, 0, 0);
 		return;
 	}
 	if (HOOK_ACT_OF(cookie) == HOOK_MUNMAP) {
 		struct thread *thread = this_thread();
 
 		// It fails for these, and otherwise but for want of memory.
-		if (thread && !is_nested(thread, call->sp) && call->arguments[1] &&
+		if (thread && !is_nested(thread, call) && call->arguments[1] &&
 		    !(call->arguments[0] & (PAGE - 1)))
 			send(EVENT_UNMAP, call->arguments[0], call->arguments[1]);
 		return;
 	}
 	if (!address)
 		return;
-	if (settings.trace) {
-		const struct block *known = bpf_map_lookup_elem(&blocks, &address);
-
-		send(EVENT_FREED, address, known ? known->size : 0);
-	}
-	if (settings.combined)
-		take_block(address, &block);
-	else
+	if (settings.combined || settings.trace) {
+		if (take_block(address, &block) && settings.trace)
+			send(EVENT_FREED, address, block.size);
+	} else {
 		bpf_map_delete_elem(&blocks, &address);
+	}
 }
 
 static __always_inline void leave_by_return(const struct pt_regs *regs)

@@ -271,11 +271,13 @@ static __noinline void step_wide(struct walk *walk, uint32_t number)
 	}
 	// A signal handler may run on a stack of its own: then the interrupted frame is anywhere.
 	if ((!rule->signal && !grows(walk, cfa)) ||
-	    !place_value(walk, &rule->ra, rule->ra_offset, cfa, &pc) ||
-	    !place_value(walk, &rule->fp, rule->fp_offset, cfa, &fp)) {
+	    !place_value(walk, &rule->ra, rule->ra_offset, cfa, &pc)) {
 		end_walk(walk, STACK_UNREADABLE);
 		return;
 	}
+	// Most frames can do without it.
+	if (!place_value(walk, &rule->fp, rule->fp_offset, cfa, &fp))
+		fp = 0;
 	enter_caller(walk, pc, cfa, fp, rule->signal);
 }
 

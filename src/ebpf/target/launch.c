@@ -138,6 +138,10 @@ struct err *launch(char *const argv[], pid_t *ret)
 	}
 	close(ends[0]);
 	err = wait_for_stop(pid, argv[0]);
+	// If mallow is killed now, the program goes with it, instead of running into the
+	// breakpoint.
+	if (!err && ptrace(PTRACE_SETOPTIONS, pid, NULL, (void *)PTRACE_O_EXITKILL))
+		err = err_create_errno(errno, "holding '%s'", argv[0]);
 	if (!err)
 		err = run_loader(pid, argv[0]);
 	if (err) {

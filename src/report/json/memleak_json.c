@@ -55,7 +55,9 @@ void memleak_json_write(struct buf *buf, const struct memleak_view *view)
 	json_init(&json, buf, false);
 	json_object(&json);
 	json_field_text(&json, "time", time);
-	json_field_text(&json, "process", view->process);
+	json_field_u64(&json, "pid", view->pid);
+	json_field_text(&json, "name", view->name);
+	json_field_bool(&json, "ended", view->ended);
 	json_field_u64(&json, "sample_rate", view->sample_rate);
 	json_field_u64(&json, "bytes", view->all_bytes);
 	json_field_u64(&json, "allocations", view->all_blocks);

@@ -2,8 +2,6 @@
 
 #include <inttypes.h>
 
-#include "report/format.h"
-
 static void put_frame(struct buf *buf, const struct memleak_style *style,
 		      const struct memleak_frame *frame)
 {
@@ -37,27 +35,31 @@ static void put_stack(struct buf *buf, const struct memleak_style *style,
 		   stack->blocks);
 	for (size_t i = 0; i < stack->frame_count; i++)
 		put_frame(buf, style, &view->frames[stack->first_frame + i]);
-	if (stack->lost)
+	if (stack->lost && !view->no_stacks)
 		buf_text(buf, "\t\tstack information lost\n");
 	else if (stack->cut)
 		buf_printf(buf, "\t\t[cut: %s]\n", stack->cut);
 }
 
-/* The last line: all of it, and how far the stacks can be trusted. */
+/* The last lines: all of it, how far the stacks can be trusted, and what is not shown. */
 static void put_sum(struct buf *buf, const struct memleak_view *view)
 {
-	buf_printf(buf, "\tIn all %s%" PRIu64 " bytes in %s from %s",
-		   view->sample_rate > 1 ? "about " : "", view->all_bytes,
-		   format_counted(view->all_blocks, "allocation", true).text,
-		   format_counted(view->all_stacks, "stack", true).text);
-	if (view->all_whole == view->all_stacks)
-		buf_text(buf, view->all_stacks ? ", all of them whole" : "");
-	else
-		buf_printf(buf, ", %s of them whole", format_count(view->all_whole, true).text);
-	if (view->young)
-		buf_printf(buf, "; %s too young to be shown (-o)",
-			   format_counted(view->young, "allocation", true).text);
+	buf_printf(buf,
+		   "\tIn all %s%" PRIu64 " bytes in %" PRIu64 " allocations from %" PRIu64 " %s",
+		   view->sample_rate > 1 ? "about " : "", view->all_bytes, view->all_blocks,
+		   view->all_stacks, view->all_stacks == 1 ? "stack" : "stacks");
+	if (view->all_stacks && !view->no_stacks) {
+		if (view->all_whole == view->all_stacks)
+			buf_text(buf, ", all of them whole");
+		else
+			buf_printf(buf, ", %" PRIu64 " of them whole", view->all_whole);
+	}
 	buf_text(buf, ".\n");
+	if (view->young)
+		buf_printf(buf,
+			   "\tNot shown: %" PRIu64 " allocations younger than %" PRIu64
+			   " ms (-o).\n",
+			   view->young, view->older_ms);
 }
 
 void memleak_text_write(struct buf *buf, const struct memleak_style *style,
@@ -68,8 +70,7 @@ void memleak_text_write(struct buf *buf, const struct memleak_style *style,
 	if (view->process)
 		buf_printf(buf, " of %s", view->process);
 	if (view->sample_rate > 1)
-		buf_printf(buf, ", estimated from 1 allocation in %s",
-			   format_count(view->sample_rate, true).text);
+		buf_printf(buf, ", estimated from 1 allocation in %" PRIu64, view->sample_rate);
 	buf_text(buf, ":\n");
 	for (size_t i = 0; i < view->block_count; i++)
 		buf_printf(buf, "\taddr = %" PRIx64 " size = %" PRIu64 "\n",

@@ -106,6 +106,51 @@ def test_bounds_are_inclusive(mallow, program, wanted):
     assert by_keeper(report) == within
 
 
+def test_a_filter_loses_nothing(mallow, program):
+    """A call that is not recorded is over, though its return address is still on the stack."""
+    with Target([program]) as target, Memleak(mallow, "-p", target.pid, *ALL, "-z", "1000") as memleak:
+        target.do("cover")
+        report = memleak.report()
+    assert by_keeper(report) == {"keep_below_old_frames": (5_000_000, 1000)}
+
+
+def test_signal_handlers_on_a_stack_that_lies_higher(mallow, program):
+    """For the kernel the call that is interrupted would be over; its return would kill the process."""
+    with Target([program]) as target, Memleak(mallow, "-p", target.pid, *ALL) as memleak:
+        target.do("interrupted", "leak")
+        report = memleak.report()
+    assert by_keeper(report)["keep_malloc"] == (1001, 1)
+    assert "keep_large" not in by_keeper(report)
+
+
+@pytest.mark.parametrize("way", ["session", "multi", "perf"])
+def test_stacks_of_threads_do_not_count(mallow, program, way):
+    with Target([program]) as target, Memleak(mallow, "-p", target.pid, *ALL, "--probes", way) as memleak:
+        target.do("thread")
+        report = memleak.report()
+    assert report["bytes"] < 3000
+
+
+def test_a_busy_process_does_not_keep_it_from_ending(mallow, program):
+    """Lines of -t come faster than they are printed; signals and the end of the time still count."""
+    with Target([program]) as target:
+        target.process.stdin.write("100000000\n")
+        target.process.stdin.flush()
+        run = subprocess.run([str(mallow), "memleak", "-t", "-p", str(target.pid), "0.5", "1"],
+                             stdout=subprocess.DEVNULL, timeout=30, env=clean_environment())
+        assert run.returncode == 0
+        with open(os.devnull, "w") as nothing:
+            memleak = subprocess.Popen([str(mallow), "memleak", "-t", "-p", str(target.pid)], stdout=nothing)
+            time.sleep(1)
+            memleak.send_signal(signal.SIGINT)
+            assert memleak.wait(timeout=30) == 0
+
+
+def test_a_command_that_ignores_signals_is_ended(mallow):
+    run = run_text(mallow, "-c", "sh -c 'trap \"\" TERM; while :; do sleep 1; done'", "0.2", "1")
+    assert run.returncode == 0
+
+
 def test_samples_are_scaled_up(mallow, program):
     with Target([program]) as target, Memleak(mallow, "-p", target.pid, *ALL, "-s", "10") as memleak:
         target.do(*["leak"] * 20000)
@@ -186,6 +231,24 @@ def test_each_call_is_printed(mallow, program):
     assert len(texts) == 8 and "Top" not in out
 
 
+def test_lines_of_realloc_and_of_what_is_recorded_only(mallow, program):
+    """A script that pairs the lines finds what is outstanding."""
+    with Target([program]) as target, Memleak(mallow, "-t", "-z", "77", "-Z", "5000", "-p", target.pid,
+                                              json=False) as memleak:
+        target.do("all")
+        out = memleak.end()
+    live = {}
+    for line in out.splitlines():
+        exited = re.search(r"alloc exited, size = (\d+), result = ([0-9a-f]+)", line)
+        freed = re.search(r"free entered, address = ([0-9a-f]+), size = (\d+)", line)
+        if exited and exited[2] not in ("0", "f" * 16):
+            live[exited[2]] = int(exited[1])
+        if freed and int(freed[2]) <= 5000:
+            assert live.pop(freed[1]) == int(freed[2])
+    # A mremap that failed is not taken back in the lines.
+    assert sorted(live.values()) == [77, 303, 505, 606, 704, 808, 909, 1001, 1010, 1212, 4040]
+
+
 def test_lines_that_are_missing_are_counted(mallow, program):
     with Target([program]) as target, Memleak(mallow, "-t", "-p", target.pid, json=False) as memleak:
         memleak.process.send_signal(signal.SIGSTOP)
@@ -209,6 +272,14 @@ def test_a_command_is_traced_from_its_first_allocation(mallow, program):
     assert "Top 1 stacks with outstanding allocations:\n\t1001 bytes in 1 allocations from stack\n" \
         "\t\tkeep_malloc+0x" in run.stdout
     assert "(outstanding) has ended." in run.stdout
+
+
+def test_age_does_not_count_once_the_process_has_ended(mallow, program):
+    run = run_text(mallow, "-c", str(program), input="leak\nend\n")
+    assert "\t1001 bytes in 1 allocations from stack\n" in run.stdout
+    run = run_text(mallow, "-o", "500", "-c", str(program), input="leak\nend\n")
+    assert "\tIn all 0 bytes in 0 allocations from 0 stacks.\n" in run.stdout
+    assert "\tNot shown: 1 allocations younger than 500 ms (-o).\n" in run.stdout
 
 
 def test_a_command_has_arguments_and_quotes(mallow, program, tmp_path):
@@ -257,16 +328,43 @@ def test_another_program_is_traced_from_then_on(mallow, program):
     assert by_keeper(report) == {"keep_malloc": (2002, 2)}
 
 
-def test_children_are_followed_or_it_is_said(mallow, program):
-    with Target([program]) as target, Memleak(mallow, "-p", target.pid, *ALL, "--follow") as memleak:
-        target.do("fork")
-        out = memleak.end()
-    child = next(r for r in map(json.loads, out.splitlines()) if "which has ended" in r["process"])
-    assert by_keeper(child) == {"keep_malloc": (1001, 1), "keep_mmap": (8192, 1)}
+def fork(target):
+    """Lets the target fork, and returns the child's PID. The child waits for SIGUSR1."""
+    target.process.stdin.write("fork\n")
+    target.process.stdin.flush()
+    while True:
+        with open(f"/proc/{target.pid}/task/{target.pid}/children") as children:
+            found = children.read().split()
+        if found:
+            return int(found[0])
+        time.sleep(0.01)
+
+
+def run_child(target, child):
+    os.kill(child, signal.SIGUSR1)
+    assert target.process.stdout.readline() == "done fork\n"
+
+
+@pytest.mark.parametrize("first", ["fork", "attach"])
+def test_children_are_followed(mallow, program, first):
+    """Those that are there already, and those that it forks."""
+    with Target([program]) as target:
+        child = fork(target) if first == "fork" else None
+        with Memleak(mallow, "-p", target.pid, *ALL, "--follow") as memleak:
+            child = child or fork(target)
+            memleak.wait_for(f"Process {child} (outstanding), a child, is traced, too.")
+            run_child(target, child)
+            out = memleak.end()
+    report = next(r for r in map(json.loads, out.splitlines()) if r["pid"] == child)
+    assert report["ended"] and report["name"] == "outstanding"
+    assert by_keeper(report) == {"keep_malloc": (1001, 1), "keep_mmap": (8192, 1)}
+
+
+def test_children_that_are_not_followed_are_counted(mallow, program):
     with Target([program]) as target, Memleak(mallow, "-p", target.pid, *ALL) as memleak:
-        target.do("fork")
+        run_child(target, fork(target))
         memleak.end()
-    assert "1 children of it are not traced (--follow).\n" in memleak.notes
+    assert "1 child of it is not traced (--follow).\n" in memleak.notes
 
 
 def test_libraries_that_are_opened_later(mallow):
@@ -309,6 +407,7 @@ def test_libraries_that_are_opened_later(mallow):
     (("-p", "1", "-z", "5", "-Z", "4"), "min_size (-z) can't be greater than max_size (-Z)", 2),
     (("-p", "1", "-C", "-o", "5"), "--older and --combined-only exclude each other", 2),
     (("-p", "1", "-O", "nosuchlibrary"), "nosuchlibrary", 1),
+    (("-p", "1", "-S", "nope_"), "is called nope_malloc", 1),
     (("-p", "1", "x"), "'x' is no number of seconds", 2),
     (("-p", "1", "1", "0"), "'0' is no number of reports", 2),
     (("-p", "1", "--percpu"), "--percpu is about the kernel's memory", 2),
