@@ -182,11 +182,11 @@ static __always_inline uint32_t stack_number(const struct walk *walk)
  */
 __noinline uint32_t take_stack(struct thread *thread, uint64_t pc, uint64_t sp, uint64_t fp)
 {
-	struct walk walk = {.pc = pc, .sp = sp, .fp = fp, .thread = thread};
+	struct walk walk = {.pc = pc, .sp = sp, .fp = fp, .until = UINT64_MAX, .thread = thread};
 
 	if (!thread || !settings.depth)
 		return STACK_NONE;
-	walk_run(&walk);
+	walk_run(&walk, settings.depth);
 	if (walk.end == STACK_UNMAPPED)
 		ask_for_code(walk.pc);
 	return stack_number(&walk);
@@ -203,11 +203,6 @@ static __always_inline bool on_signal_stack(const struct task_struct *task, uint
 	return address - task->sas_ss_sp < task->sas_ss_size;
 }
 
-static long step_inwards(uint32_t index, struct walk *walk)
-{
-	return walk->sp > walk->thread->sp || walk_step(index, walk);
-}
-
 /*
  * Whether the call that begins at that sp was made by the call that thread->sp is the return
  * address of: then the walk outwards comes to that very place. By the frames, because a call that
@@ -219,8 +214,9 @@ __noinline uint32_t is_inside(struct thread *thread, uint64_t sp, uint64_t fp)
 
 	if (!thread || !read_word(sp, &walk.pc))
 		return 0;
-	bpf_loop(ALLOCATOR_FRAMES_MAX, step_inwards, &walk, 0);
-	return walk.sp == thread->sp + 8;
+	walk.until = thread->sp + 8;
+	walk_run(&walk, ALLOCATOR_FRAMES_MAX);
+	return walk.sp == walk.until;
 }
 
 /*

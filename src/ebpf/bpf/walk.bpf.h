@@ -28,6 +28,7 @@
 struct walk {
 	uint64_t pc, sp, fp;
 	uint64_t hash;
+	uint64_t until; /* the walk ends at a frame with this sp or a higher one */
 	struct thread *thread;
 	uint32_t count; /* frames so far */
 	uint32_t end;   /* enum stack_end, once the walk is over */
@@ -284,8 +285,11 @@ static __noinline void step_wide(struct walk *walk, uint32_t number)
 static long walk_step(uint32_t index, struct walk *walk)
 {
 	uint64_t address = walk->pc - (walk->exact ? 0 : 1);
-	uint32_t rule = cached_rule(address);
+	uint32_t rule;
 
+	if (walk->sp >= walk->until)
+		return 1;
+	rule = cached_rule(address);
 	if (rule == RULE_UNMAPPED) {
 		end_walk(walk, STACK_UNMAPPED);
 		return 1;
@@ -306,11 +310,14 @@ static long walk_step(uint32_t index, struct walk *walk)
 	return walk->over != 0;
 }
 
-/* Walks from the frame of these registers outwards; the frames are in walk->thread->frames. */
-static __always_inline void walk_run(struct walk *walk)
+/*
+ * Walks from the frame of these registers outwards; the frames are in walk->thread->frames. most:
+ * frames, at most STACK_FRAMES_MAX.
+ */
+static __always_inline void walk_run(struct walk *walk, uint32_t most)
 {
 	walk->end = STACK_TOO_DEEP;
-	bpf_loop(settings.depth, walk_step, walk, 0);
+	bpf_loop(most, walk_step, walk, 0);
 }
 
 #endif
