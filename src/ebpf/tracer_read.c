@@ -125,7 +125,7 @@ static struct err *batch_next(struct batch *batch)
 
 static struct err *read_blocks(struct reading *reading)
 {
-	cleanup(batch_deinit) struct batch batch;
+	cleanup(batch_deinit) struct batch batch = {0};
 	struct err *err = batch_init(&batch, bpf_map__fd(reading->tracer->bpf->maps.blocks),
 				     sizeof(uint64_t), sizeof(struct block));
 
@@ -167,7 +167,7 @@ static struct err *add_sum(struct reading *reading, uint32_t number)
 /* With options->combined. */
 static struct err *read_sums(struct reading *reading)
 {
-	cleanup(batch_deinit) struct batch batch;
+	cleanup(batch_deinit) struct batch batch = {0};
 	struct err *err = batch_init(&batch, bpf_map__fd(reading->tracer->bpf->maps.stack_ids),
 				     sizeof(uint64_t), sizeof(uint32_t));
 

@@ -33,7 +33,7 @@ static struct err *not_mapped(const struct target *target, const char *object,
 struct err *hooks_find(const struct target *target, uint32_t first,
 		       const struct hook_options *options, struct hooks *hooks)
 {
-	cleanup(hook_names_deinit) struct hook_names names;
+	cleanup(hook_names_deinit) struct hook_names names = {0};
 	const char *object = options->object;
 	bool found = !object;
 	struct err *err = NULL;

@@ -83,7 +83,7 @@ FORBIDDEN = ["nginx 101", "postgresql.service 101", "nginx 101"]
 
 def test_it_says_beforehand_what_and_how_much(setup):
     said = setup().stdout.splitlines()
-    assert said[0].startswith("setup: Debian packages are missing for `build': gcc libc6-dev ")
+    assert said[0].startswith("setup: Debian packages are missing for `build': bpftool ")
     assert said[1] == ("setup: with what they need 88 packages: 69.5 MB to download, 266 MB on disk, "
                        "about 1 min")
 
