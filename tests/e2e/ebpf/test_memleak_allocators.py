@@ -155,6 +155,57 @@ def test_a_prefix(mallow, compile_sample, tmp_path):
     assert by_keeper(report) == {"keep_zz": (77, 1)}
 
 
+RUST = """
+use std::alloc::{GlobalAlloc, Layout};
+use std::io::BufRead;
+use std::sync::atomic::{AtomicUsize, Ordering};
+struct Own;
+static mut ROOM: [u8; 1 << 22] = [0; 1 << 22];
+static USED: AtomicUsize = AtomicUsize::new(0);
+unsafe impl GlobalAlloc for Own {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        let at = USED.fetch_add(layout.size() + 64, Ordering::Relaxed);
+        ((std::ptr::addr_of_mut!(ROOM) as usize + at + 63) & !63) as *mut u8
+    }
+    unsafe fn dealloc(&self, _: *mut u8, _: Layout) {}
+}
+#[global_allocator]
+static OWN: Own = Own;
+#[no_mangle] #[inline(never)]
+pub extern "C" fn keep_vector() { std::mem::forget(std::hint::black_box(Vec::<u8>::with_capacity(777))); }
+#[no_mangle] #[inline(never)]
+pub extern "C" fn keep_grown() {
+    let mut v = Vec::<u8>::with_capacity(10);
+    v.push(1);
+    v.reserve_exact(5000);
+    std::mem::forget(std::hint::black_box(v));
+}
+fn main() {
+    for line in std::io::stdin().lock().lines() {
+        let word = line.unwrap();
+        if word == "end" { std::process::exit(7); }
+        keep_vector();
+        keep_grown();
+        drop(std::hint::black_box(vec![1u8; 3000]));
+        println!("done {word}");
+    }
+}
+"""
+
+
+def test_rust_with_an_allocator_of_its_own(mallow, tmp_path):
+    (tmp_path / "own.rs").write_text(RUST)
+    subprocess.run([need("rustc"), "-g", "-o", str(tmp_path / "own"), str(tmp_path / "own.rs")], check=True,
+                   capture_output=True)
+    with Target([tmp_path / "own"]) as target, Memleak(mallow, "-p", target.pid, *ALL) as memleak:
+        target.do("all")
+        report = memleak.report()
+    found = by_keeper(report)
+    assert found["keep_vector"] == (777, 1) and found["keep_grown"] == (5001, 1)
+    assert not any("3000" in str(stack["bytes"]) for stack in report["stacks"])
+    assert any("Rust" in note for note in memleak.notes), memleak.notes
+
+
 def test_nothing_to_hook_is_said(mallow, tmp_path):
     """A program without any allocator."""
     source = tmp_path / "bare.c"
