@@ -172,8 +172,8 @@ void memleak_process_start_again(struct memleak_process *process)
 	if (!err) {
 		if (process->fresh)
 			buf_printf(process->around->notes,
-				   "Process %d (%s), a child, is traced, too.\n",
-				   (int)process->pid, process->name);
+				   "Process %d (%s), a child, is traced, too.\n", (int)process->pid,
+				   process->name);
 		else
 			buf_printf(process->around->notes, "Process %d executes %s now.\n",
 				   (int)process->pid, tracer_target(process->tracer)->program);

@@ -115,7 +115,7 @@ static struct err *report(struct memleak *memleak, bool ended)
 			err = memleak_process_report(process, ended && i == 0);
 	}
 	if (!err && memleak->not_followed) {
-		buf_printf(memleak->notes, "%" PRIu64 " %s not process%s.\n", memleak->not_followed,
+		buf_printf(memleak->notes, "%" PRIu64 " %s not traced%s.\n", memleak->not_followed,
 			   memleak->not_followed == 1 ? "child of it is" : "children of it are",
 			   memleak->wanted->follow ? ": there are too many" : " (--follow)");
 		memleak->not_followed = 0;
