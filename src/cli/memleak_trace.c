@@ -31,7 +31,7 @@ struct memleak {
 	struct buf *out, *notes;
 	struct memleak_around around;
 	VEC(struct memleak_process *) list; /* the first is the one that was asked for */
-	VEC(pid_t) forked;                  /* children to be process */
+	VEC(pid_t) forked;                  /* children to be traced */
 	uint64_t not_followed;
 	uint64_t lines_lost; /* that was said */
 	int signals;
@@ -217,7 +217,7 @@ static struct err *bury(struct memleak *memleak, bool *over)
 			err = memleak_process_report(process, true);
 		else if (!process->tracer && !process->gone)
 			buf_printf(memleak->notes,
-				   "Process %d (%s), a child, ended before it could be process.\n",
+				   "Process %d (%s), a child, ended before it could be traced.\n",
 				   (int)process->pid, process->name);
 		memleak->list.items[i] = memleak->list.items[--memleak->list.count];
 		memleak_process_destroy(process);
