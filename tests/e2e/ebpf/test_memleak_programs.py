@@ -24,8 +24,8 @@ def bpf():
 class Script:
     """A program that goes on when it is sent an empty line, and says so."""
 
-    def __init__(self, command):
-        self.process = subprocess.Popen([str(word) for word in command], stdin=subprocess.PIPE,
+    def __init__(self, command, folder):
+        self.process = subprocess.Popen([str(word) for word in command], stdin=subprocess.PIPE, cwd=folder,
                                         stdout=subprocess.PIPE, text=True, env=clean_environment())
         assert self.process.stdout.readline() == "ready\n"
 
@@ -40,10 +40,11 @@ class Script:
     def __exit__(self, *_):
         self.process.kill()
         self.process.communicate()
+        pathlib.Path(f"/tmp/perf-{self.process.pid}.map").unlink(missing_ok=True)
 
 
-def report_of(mallow, command, *options):
-    with Script(command) as script, Memleak(mallow, "-p", script.process.pid, *ALL, *options) as memleak:
+def report_of(mallow, command, *options, folder=None):
+    with Script(command, folder) as script, Memleak(mallow, "-p", script.process.pid, *ALL, *options) as memleak:
         script.go_on()
         return memleak.report()
 
@@ -126,14 +127,14 @@ def test_libstdcxx(mallow, tmp_path):
     assert any("std::" in name for stack in report["stacks"] for name in functions(stack) if name)
 
 
-def test_code_made_at_run_time(mallow):
+def test_code_made_at_run_time(mallow, tmp_path):
     """Frames of a JIT compiler are walked by frame pointer, and named by perf's map."""
     node = need("node")
     script = ("const kept = [];\n"
               "function keepBuffers() { for (let i = 0; i < 500; i++) kept.push(Buffer.allocUnsafeSlow(30000)); }\n"
               "process.stdin.on('data', () => { keepBuffers(); console.log('done'); });\n"
               "console.log('ready');")
-    report = report_of(mallow, [node, "--perf-basic-prof", "--no-opt", "-e", script])
+    report = report_of(mallow, [node, "--perf-basic-prof", "--no-opt", "-e", script], folder=tmp_path)
     # The interpreter's calls are other stacks than those of what it has compiled.
     stacks = [stack for stack in report["stacks"] if any("keepBuffers" in (name or "") for name in functions(stack))]
     assert sum(stack["allocations"] for stack in stacks) >= 500
