@@ -128,13 +128,14 @@ def test_libstdcxx(mallow, tmp_path):
 
 
 def test_code_made_at_run_time(mallow, tmp_path):
-    """Frames of a JIT compiler are walked by frame pointer, and named by perf's map."""
+    """Frames of a JIT compiler are walked by frame pointer, and named by perf's map. (Without the option node
+    interprets at first, and the interpreter's frames are all alike.)"""
     node = need("node")
     script = ("const kept = [];\n"
               "function keepBuffers() { for (let i = 0; i < 500; i++) kept.push(Buffer.allocUnsafeSlow(30000)); }\n"
               "process.stdin.on('data', () => { keepBuffers(); console.log('done'); });\n"
               "console.log('ready');")
-    report = report_of(mallow, [node, "--perf-basic-prof", "--no-opt", "-e", script], folder=tmp_path)
+    report = report_of(mallow, [node, "--perf-basic-prof", "--always-sparkplug", "--no-opt", "-e", script], folder=tmp_path)
     # The interpreter's calls are other stacks than those of what it has compiled.
     stacks = [stack for stack in report["stacks"] if any("keepBuffers" in (name or "") for name in functions(stack))]
     assert sum(stack["allocations"] for stack in stacks) >= 500
