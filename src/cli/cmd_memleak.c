@@ -92,7 +92,9 @@ static const struct option_spec options_of_memleak[] = {
 		    .letter = 'S',
 		    .value = "PREFIX",
 		    .text = "the allocator's functions are called PREFIXmalloc, …"},
-	[PERCPU] = {.name = "percpu", .letter = 'P', .text = "the kernel's memory by processor"},
+	[PERCPU] = {.name = "percpu",
+		    .letter = 'P',
+		    .text = "the kernel's memory by processor: not for a process"},
 	[FOLLOW] = {.name = "follow", .text = "trace children of the process, too"},
 	[VERBOSE] = {.name = "verbose",
 		     .letter = 'v',
@@ -122,11 +124,11 @@ static const int exclusive[][2] = {
 	{SHOW_ALLOCS, COMBINED_ONLY}, {OLDER, COMBINED_ONLY}, {JSON, VERBOSE},
 };
 
-/* Reads a number with a standard and a largest value. */
+/* Reads a number from `least` to `most`. */
 static bool read_limited(const struct command *command, const struct options *options, size_t id,
-			 uint64_t standard, uint64_t most, uint64_t *ret)
+			 uint64_t least, uint64_t standard, uint64_t most, uint64_t *ret)
 {
-	if (!options_number(command, options, id, 0, standard, ret))
+	if (!options_number(command, options, id, least, standard, ret))
 		return false;
 	if (*ret <= most)
 		return true;
@@ -143,16 +145,16 @@ static bool read_tracer(const struct command *command, const struct options *opt
 	if (!options_size(command, options, MIN_SIZE, 0, &ret->min_size) ||
 	    !options_size(command, options, MAX_SIZE, UINT64_MAX, &ret->max_size) ||
 	    !options_number(command, options, SAMPLE_RATE, 1, 1, &ret->sample_rate) ||
-	    !read_limited(command, options, BLOCKS, 1000000, 100000000, &blocks) ||
-	    !read_limited(command, options, STACKS, 131072, 2000000, &stacks) ||
-	    !read_limited(command, options, DEPTH, STACK_FRAMES_MAX, STACK_FRAMES_MAX, &depth))
+	    !read_limited(command, options, BLOCKS, 1, 1000000, 100000000, &blocks) ||
+	    !read_limited(command, options, STACKS, 1, 131072, 2000000, &stacks) ||
+	    !read_limited(command, options, DEPTH, 0, STACK_FRAMES_MAX, STACK_FRAMES_MAX, &depth))
 		return false;
 	if (ret->min_size > ret->max_size) {
 		cli_error(CLI_USAGE, "min_size (-z) can't be greater than max_size (-Z)");
 		return false;
 	}
-	ret->blocks_max = blocks ? (uint32_t)blocks : 1;
-	ret->stacks_max = stacks ? (uint32_t)stacks : 1;
+	ret->blocks_max = (uint32_t)blocks;
+	ret->stacks_max = (uint32_t)stacks;
 	ret->depth = (uint32_t)depth;
 	ret->combined = options->values[COMBINED_ONLY] != NULL;
 	ret->trace = options->values[TRACE] != NULL;
@@ -196,7 +198,7 @@ static bool read_count(const char *text, uint64_t *ret)
 static bool check_subject(const struct options *options)
 {
 	if (!options->values[PID] && !options->values[COMMAND_LINE]) {
-		cli_error(CLI_USAGE, "what to trace? -p PID is a running process, -c COMMAND runs "
+		cli_error(CLI_USAGE, "give -p PID to trace a running process, or -c COMMAND to run "
 				     "a program (the kernel's own memory cannot be traced yet)");
 		return false;
 	}
@@ -263,9 +265,10 @@ const struct command_body command_memleak = {
 		"program, in a container, or in a library that was deleted since. Stacks are whole "
 		"without frame pointers. That needs Linux 5.17 on x86-64, and root or the "
 		"capabilities BPF, PERFMON, SYS_PTRACE and CHECKPOINT_RESTORE.\n\n"
-		"A call costs the program some microseconds. If that is too much, -z leaves out "
-		"small allocations and -s most of them. 'mallow run' is far cheaper, but has to "
-		"start the program.\n\n"
+		"A call costs the program some microseconds: -z, which leaves out small "
+		"allocations, "
+		"and -s, which leaves out most of them, halve that at best. 'mallow run' is far "
+		"cheaper, but has to start the program.\n\n"
 		"mallow memleak -p $(pidof server)\n\n"
 		"mallow memleak -p $(pidof server) -o 60000 -T 3 10\n\n"
 		"mallow memleak -c './server --port 80' 1 10\n\n"

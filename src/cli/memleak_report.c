@@ -9,7 +9,7 @@
 #include "report/json/memleak_json.h"
 #include "report/text/memleak_text.h"
 
-#define WARNINGS_MAX 4
+#define WARNINGS_MAX 5
 
 /* What a view is made of. */
 struct parts {
@@ -101,22 +101,28 @@ static struct err *warn(struct parts *parts, uint64_t count, const char *text)
 	return NULL;
 }
 
-static struct err *add_warnings(struct parts *parts, const struct bpf_losses *lost)
+static struct err *add_warnings(struct parts *parts, const struct tracer *tracer)
 {
-	struct err *err = warn(parts, lost->blocks,
+	const struct bpf_losses lost = tracer_losses(tracer);
+	struct err *err = warn(parts, lost.blocks,
 			       "allocations are not counted: the table of live blocks was full "
 			       "(--blocks makes it larger)");
 
 	if (!err)
-		err = warn(parts, lost->stacks,
+		err = warn(parts, lost.stacks,
 			   "allocations have no stack: there was no room for more stacks "
 			   "(--stack-storage-size makes it larger)");
 	if (!err)
-		err = warn(parts, lost->events,
+		err = warn(parts, lost.events,
 			   "events were lost: sums of mmap may be wrong, and lines of -t missing");
 	if (!err)
-		err = warn(parts, lost->calls,
+		err = warn(parts, lost.calls,
 			   "calls were not seen: the kernel had no memory for them");
+	if (!err)
+		err = warn(
+			parts, tracer_code_left_out(tracer),
+			"pieces of code have no unwind tables, as the process has mapped more than "
+			"there is room for: stacks end there");
 	return err;
 }
 
@@ -143,7 +149,6 @@ static struct err *fill(const struct memleak_wanted *wanted, struct tracer *trac
 {
 	const struct target *target = tracer_target(tracer);
 	size_t shown = all->stacks.count;
-	const struct bpf_losses lost = tracer_losses(tracer);
 	struct err *err = code_names_look(names, target);
 
 	if (wanted->top && shown > wanted->top)
@@ -156,7 +161,7 @@ static struct err *fill(const struct memleak_wanted *wanted, struct tracer *trac
 		if (!vec_push(&parts->blocks, (struct memleak_block){all->blocks.items[i].address,
 								     all->blocks.items[i].size}))
 			err = err_no_memory();
-	return err ? err : add_warnings(parts, &lost);
+	return err ? err : add_warnings(parts, tracer);
 }
 
 static uint64_t count_whole(const struct outstanding *all)

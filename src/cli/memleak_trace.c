@@ -6,7 +6,6 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -16,6 +15,7 @@
 #include "cli/run_child.h"
 #include "ebpf/target/launch.h"
 #include "hosted/cleanup.h"
+#include "hosted/descriptors.h"
 #include "hosted/now.h"
 
 #define TRACED_MAX 256
@@ -265,17 +265,6 @@ static struct err *trace(struct memleak *memleak, bool *ended)
 	return err ? err : flush(memleak);
 }
 
-/* Each file that the process has mapped is kept open, as well as what the kernel gives us. */
-static void raise_descriptors(void)
-{
-	struct rlimit limit;
-
-	if (!getrlimit(RLIMIT_NOFILE, &limit)) {
-		limit.rlim_cur = limit.rlim_max;
-		setrlimit(RLIMIT_NOFILE, &limit);
-	}
-}
-
 static struct err *begin(struct memleak *memleak)
 {
 	const struct memleak_wanted *wanted = memleak->wanted;
@@ -285,7 +274,8 @@ static struct err *begin(struct memleak *memleak)
 
 	if (!process)
 		return err_no_memory();
-	raise_descriptors();
+	// Each file that a process has mapped is kept open. What -c started has its own limit.
+	descriptors_raise();
 	sigemptyset(&mask);
 	sigaddset(&mask, SIGINT);
 	sigaddset(&mask, SIGTERM);

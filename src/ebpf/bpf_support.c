@@ -79,9 +79,6 @@ struct err *bpf_support_check(void)
 	if (err)
 		return err;
 	uname(&host);
-	if (strcmp(host.machine, "x86_64"))
-		return err_create("this machine is %s: memory is traced by eBPF on x86-64 only",
-				  host.machine);
 	if (access("/sys/kernel/btf/vmlinux", R_OK))
 		return err_create("the kernel %s does not describe its types (no "
 				  "/sys/kernel/btf/vmlinux): it needs CONFIG_DEBUG_INFO_BTF",
@@ -92,20 +89,20 @@ struct err *bpf_support_check(void)
 	return NULL;
 }
 
-/* The end of what libbpf said last: the reason stands there. */
-static char last_words[512];
+/* What libbpf said first of what went wrong. */
+static char first_words[512];
 
 static int keep_words(enum libbpf_print_level level, const char *format, va_list arguments)
 {
-	char line[sizeof(last_words)];
+	char line[sizeof(first_words)];
 
 	if (level != LIBBPF_WARN)
 		return 0;
 	vsnprintf(line, sizeof(line), format, arguments);
 	line[strcspn(line, "\n")] = 0;
 	// Of several lines the first names the program or map that failed.
-	if (!last_words[0] && strncmp(line, "libbpf: ", 8) == 0)
-		memcpy(last_words, line + 8, sizeof(line) - 8);
+	if (!first_words[0] && strncmp(line, "libbpf: ", 8) == 0)
+		memcpy(first_words, line + 8, sizeof(line) - 8);
 	return 0;
 }
 
@@ -114,10 +111,10 @@ struct err *bpf_support_load(struct bpf_object_skeleton *skeleton)
 	int status;
 
 	libbpf_set_print(keep_words);
-	last_words[0] = 0;
+	first_words[0] = 0;
 	status = bpf_object__load_skeleton(skeleton);
 	if (!status)
 		return NULL;
 	return err_create_errno(-status, "the kernel does not take the BPF programs%s%s",
-				last_words[0] ? ": " : "", last_words);
+				first_words[0] ? ": " : "", first_words);
 }

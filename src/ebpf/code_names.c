@@ -7,6 +7,7 @@
 #include "ebpf/bpf/bpf_shared.h"
 #include "hosted/arena.h"
 #include "hosted/cleanup.h"
+#include "hosted/file_name.h"
 #include "symbols/perf_map.h"
 #include "symbols/symbolizer.h"
 
@@ -15,7 +16,7 @@ struct code_names {
 	VEC(struct target_span) spans; /* all that were seen; later ones count more */
 	VEC(struct code_name) found;
 	VEC(struct perf_map_place) made; /* sorted by address */
-	struct arena arena;
+	struct arena made_names;
 };
 
 CLEANUP_DEFINE(struct code_names *, code_names_destroy);
@@ -38,7 +39,7 @@ void code_names_destroy(struct code_names *names)
 	vec_deinit(&names->spans);
 	vec_deinit(&names->found);
 	vec_deinit(&names->made);
-	arena_deinit(&names->arena);
+	arena_deinit(&names->made_names);
 	free(names);
 }
 
@@ -61,6 +62,10 @@ struct err *code_names_look(struct code_names *names, const struct target *targe
 
 		if (known && known->start == now->start && known->end == now->end &&
 		    known->bias == now->bias && known->module == now->module)
+			continue;
+		// What is in no file is made at run time, unless a file was there before. A JIT
+		// compiler maps new code all the time.
+		if (!known && now->module == TARGET_NO_MODULE)
 			continue;
 		if (!vec_push(&names->spans, *now))
 			return err_no_memory();
@@ -97,6 +102,8 @@ struct err *code_names_read_made(struct code_names *names, const struct target *
 	char path[64];
 
 	names->made.count = 0;
+	arena_deinit(&names->made_names);
+	names->made_names = (struct arena){0};
 	for (size_t i = 0; i < count; i++)
 		if (is_made(names, address_of(frames[i])) &&
 		    !vec_push(&names->made,
@@ -107,7 +114,7 @@ struct err *code_names_read_made(struct code_names *names, const struct target *
 	qsort(names->made.items, names->made.count, sizeof(*names->made.items), by_address);
 	snprintf(path, sizeof(path), "/proc/%d/root/tmp/perf-%d.map", (int)target->pid,
 		 (int)target->facts.own_pid);
-	return perf_map_name(path, &time, &names->arena, names->made.items, names->made.count);
+	return perf_map_name(path, &time, &names->made_names, names->made.items, names->made.count);
 }
 
 /* Code that was made at run time. */
@@ -125,13 +132,6 @@ static struct err *find_made(struct code_names *names, uint64_t address)
 		name.offset = place->offset;
 	}
 	return vec_push(&names->found, name) ? NULL : err_no_memory();
-}
-
-static const char *file_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
 }
 
 static struct err *find_in_module(struct code_names *names, const struct target_module *module,

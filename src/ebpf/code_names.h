@@ -28,14 +28,15 @@ struct err *code_names_look(struct code_names *names, const struct target *targe
 /*
  * Reads the names of code that was made at run time, for those of these frames that are in no file:
  * once for all of them, since the program's file of names may be large. Without this they have
- * none.
+ * none, and the names of the last call end.
  */
 struct err *code_names_read_made(struct code_names *names, const struct target *target,
 				 const uint64_t *frames, size_t count);
 
 /*
  * The names of a frame (FRAME_INTERRUPTED), innermost first: *count >= 1, the function itself last.
- * They live until the next call; their strings until code_names_destroy().
+ * They live until the next call. Their strings live until code_names_destroy(), those of code that
+ * was made at run time until the next code_names_read_made().
  */
 struct err *code_names_find(struct code_names *names, const struct target *target, uint64_t frame,
 			    const struct code_name **ret, size_t *count);

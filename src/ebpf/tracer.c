@@ -161,7 +161,7 @@ static bool is_allocators_own(const struct tracer *tracer, uint64_t caller)
 }
 
 /* Lets stacks ask again for a look at the mappings, some time after one that found nothing. */
-static void look_less_often(struct tracer *tracer)
+static void let_stacks_ask(struct tracer *tracer)
 {
 	if (tracer->quiet_until && now_ns() >= tracer->quiet_until) {
 		tracer->quiet_until = 0;
@@ -379,7 +379,7 @@ struct err *tracer_poll(struct tracer *tracer)
 	int status;
 
 	tracer->handled = 0;
-	look_less_often(tracer);
+	let_stacks_ask(tracer);
 	status = ring_buffer__consume(tracer->ring);
 	if (status < 0 && status != -ECANCELED)
 		return err_create_errno(-status, "the ring of events");
@@ -417,4 +417,9 @@ enum probe_way tracer_way(const struct tracer *tracer)
 struct bpf_losses tracer_losses(const struct tracer *tracer)
 {
 	return tracer->bpf->bss->state.losses;
+}
+
+uint64_t tracer_code_left_out(const struct tracer *tracer)
+{
+	return (uint64_t)tracer->code.left_out + tracer->code.spans_left_out;
 }

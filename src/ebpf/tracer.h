@@ -65,5 +65,7 @@ const struct target *tracer_target(const struct tracer *tracer);
 const struct hooks *tracer_hooks(const struct tracer *tracer);
 enum probe_way tracer_way(const struct tracer *tracer);
 struct bpf_losses tracer_losses(const struct tracer *tracer);
+/* Pieces of mapped code, and files, whose unwind tables found no room: stacks end there. */
+uint64_t tracer_code_left_out(const struct tracer *tracer);
 
 #endif

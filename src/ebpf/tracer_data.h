@@ -2,10 +2,10 @@
 #ifndef MALLOW_EBPF_TRACER_DATA_H
 #define MALLOW_EBPF_TRACER_DATA_H
 
-#include "ebpf/unwind/code_tables.h"
 #include "ebpf/mapped_ranges.h"
 #include "ebpf/probe_link.h"
 #include "ebpf/tracer.h"
+#include "ebpf/unwind/code_tables.h"
 
 struct memleak_bpf;
 struct ring_buffer;
@@ -31,7 +31,7 @@ struct tracer {
 	struct shared_map stacks, rows, rule_cache;
 	uint32_t row_count;   /* of the kernel's table */
 	uint64_t stack_words; /* of the kernel's table */
-	uint64_t quiet_until; /* see look_less_often(); 0: not quiet */
+	uint64_t quiet_until; /* see let_stacks_ask(); 0: not quiet */
 	bool stopped;         /* no probes are set any more */
 	uint32_t handled;     /* events, by this tracer_poll() */
 	struct err *failure;  /* of an event's handler, until tracer_poll() returns it */

@@ -4,10 +4,10 @@
 #include <microhttpd.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 
 #include "hosted/cleanup.h"
+#include "hosted/descriptors.h"
 #include "server/exchange.h"
 #include "server/head.h"
 #include "server/listen.h"
@@ -79,15 +79,13 @@ static struct err *check_access(const struct http_options *options, const struct
  */
 static unsigned int connections_max(void)
 {
-	struct rlimit limit;
+	rlim_t limit = descriptors_raise();
 	rlim_t most = 1;
 
-	if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
+	if (!limit)
 		return CONNECTIONS_MAX;
-	limit.rlim_cur = limit.rlim_max;
-	setrlimit(RLIMIT_NOFILE, &limit);
-	if (limit.rlim_cur > DESCRIPTORS_OF_ALL)
-		most = (limit.rlim_cur - DESCRIPTORS_OF_ALL) / DESCRIPTORS_OF_ONE;
+	if (limit > DESCRIPTORS_OF_ALL)
+		most = (limit - DESCRIPTORS_OF_ALL) / DESCRIPTORS_OF_ONE;
 	return most < 2 ? 2 : most < CONNECTIONS_MAX ? (unsigned int)most : CONNECTIONS_MAX;
 }
 

@@ -105,6 +105,7 @@ int main()
 
 	std::setvbuf(stdin, nullptr, _IONBF, 0);
 	std::setvbuf(stdout, nullptr, _IONBF, 0);
+	std::printf("ready\n");
 	while (std::scanf("%63s", word) == 1) {
 		if (!std::strcmp(word, "end"))
 			return 7;

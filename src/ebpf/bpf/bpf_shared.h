@@ -18,7 +18,7 @@
 #endif
 
 #define STACK_FRAMES_MAX 256
-#define STACK_NONE       0u /* word 0 of `stacks` is not used, so no stack has this number */
+#define STACK_NONE       0u /* no stack has this number: the head there sums blocks without one */
 
 /* A block that is live. */
 struct block {
@@ -30,11 +30,11 @@ struct block {
 
 /* How a walk ended. The report counts stacks that did not end at the outermost frame. */
 enum stack_end {
-	STACK_WHOLE,     /* at the outermost frame: _start, or a thread's start */
-	STACK_TOO_DEEP,  /* more than STACK_FRAMES_MAX frames: the outer ones are missing */
-	STACK_NO_TABLES, /* in code without unwind tables and without frame pointers */
-	STACK_UNMAPPED,  /* in code that was mapped a moment ago, or that is none */
-	STACK_UNREADABLE,
+	STACK_WHOLE,      /* at the outermost frame: _start, or a thread's start */
+	STACK_TOO_DEEP,   /* more than STACK_FRAMES_MAX frames: the outer ones are missing */
+	STACK_NO_TABLES,  /* in code without unwind tables and without frame pointers */
+	STACK_UNMAPPED,   /* in code that was mapped a moment ago, or that is none */
+	STACK_UNREADABLE, /* a word of the program's stack could not be read, or makes no sense */
 };
 
 /* In the words of `stacks`, before the frames. */
@@ -51,6 +51,13 @@ struct stack_head {
  * the one that called the allocator.
  */
 #define FRAME_INTERRUPTED (1ull << 63)
+
+/* A row of the unwind tables. It holds from its pc to that of the next row. */
+struct unwind_row {
+	uint32_t pc;   /* the address in the file */
+	uint16_t rule; /* packed, see cfi/unwind_rule.h */
+	uint16_t unused;
+};
 
 #define SPANS_MAX 4096
 
@@ -79,7 +86,7 @@ enum event_kind {
 	EVENT_MAP = 1,  /* [address, address + size) was mapped by this stack */
 	EVENT_UNMAP,    /* [address, address + size) is about to be unmapped */
 	EVENT_RESTORE,  /* the thread's last unmapping failed */
-	EVENT_NEW_CODE, /* a stack came to code that is in no span */
+	EVENT_NEW_CODE, /* the loader changed libraries, or a stack came to code in no span */
 	EVENT_FORK,     /* address: the child */
 	EVENT_EXEC,
 	EVENT_ENTERED, /* with settings.trace: an allocation begins */
@@ -122,8 +129,8 @@ struct bpf_losses {
 /* Variables of the programs. The loader reads and writes them through shared memory. */
 struct bpf_state {
 	uint32_t spans;      /* which of the two is in use */
-	uint32_t code_asked; /* EVENT_NEW_CODE was sent; the loader sets it back */
-	uint32_t words_used; /* of `stacks`; may be larger than there are */
+	uint32_t code_asked; /* a stack sent EVENT_NEW_CODE; the loader sets it back */
+	uint32_t words_used; /* of `stacks` */
 	uint32_t unused;
 	struct bpf_losses losses;
 };

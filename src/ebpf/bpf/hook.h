@@ -8,7 +8,7 @@
  *	+-------------+---------+---------+---------+--------+---------+-------+
  *
  * size, times and pointer are numbers of arguments, from 1 on; 0: there is none. Example:
- * calloc(count, size) is HOOK_ALLOC with size 1 and times 2, realloc(old, size) is HOOK_REALLOC
+ * calloc(count, size) is HOOK_ALLOC with size 2 and times 1, realloc(old, size) is HOOK_REALLOC
  * with pointer 1 and size 2.
  */
 #ifndef MALLOW_EBPF_BPF_HOOK_H

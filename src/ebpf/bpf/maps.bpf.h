@@ -2,6 +2,7 @@
 #ifndef MALLOW_EBPF_BPF_MAPS_BPF_H
 #define MALLOW_EBPF_BPF_MAPS_BPF_H
 
+#include "cfi/unwind_rule.h"
 #include "ebpf/bpf/bpf_shared.h"
 
 #include <bpf/bpf_helpers.h>
@@ -20,7 +21,6 @@ struct thread {
 	uint32_t wanted; /* its block is to be recorded */
 	/* realloc took the old block out of the table; it comes back if realloc fails. */
 	uint32_t took_old;
-	uint32_t unused;
 	struct block old;
 	uint64_t frames[STACK_FRAMES_MAX];
 };
@@ -65,7 +65,7 @@ struct {
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 2048);
+	__uint(max_entries, RULE_PLAIN); /* wide rules have the numbers below */
 	__type(key, uint32_t);
 	__type(value, struct unwind_rule);
 } rules_map SEC(".maps");

@@ -85,10 +85,10 @@ static __always_inline void send(uint32_t kind, uint64_t address, uint64_t size)
 }
 
 /* Lets the loader look at the mappings again, unless it was asked to already. */
-static __always_inline void ask_for_code(uint64_t address)
+static __always_inline void ask_for_code(void)
 {
 	if (!__sync_lock_test_and_set(&state.code_asked, 1))
-		send(EVENT_NEW_CODE, address, 0);
+		send(EVENT_NEW_CODE, 0, 0);
 }
 
 /* Adds to the sums of a block's stack. sign: 1 or -1. */
@@ -188,7 +188,7 @@ __noinline uint32_t take_stack(struct thread *thread, uint64_t pc, uint64_t sp, 
 		return STACK_NONE;
 	walk_run(&walk, settings.depth);
 	if (walk.end == STACK_UNMAPPED)
-		ask_for_code(walk.pc);
+		ask_for_code();
 	return stack_number(&walk);
 }
 

@@ -37,12 +37,6 @@ struct walk {
 	uint32_t over;
 };
 
-struct row_word {
-	uint32_t pc;
-	uint16_t rule;
-	uint16_t unused;
-};
-
 /*
  * A binary search, a step of bpf_loop() each time: the verifier would follow both ways of each step
  * of an ordinary loop, which made loading three times slower.
@@ -69,7 +63,7 @@ static long search_span(uint32_t index, struct search *search)
 
 static long search_row(uint32_t index, struct search *search)
 {
-	const struct row_word *rows = search->list;
+	const struct unwind_row *rows = search->list;
 	uint64_t middle = (search->low + search->high) / 2;
 
 	if (search->low >= search->high || middle >= settings.rows)
@@ -85,7 +79,7 @@ static long search_row(uint32_t index, struct search *search)
 static __always_inline uint32_t rule_in_span(const struct bpf_span *span, uint32_t pc)
 {
 	uint32_t zero = 0;
-	const struct row_word *rows = bpf_map_lookup_elem(&rows_map, &zero);
+	const struct unwind_row *rows = bpf_map_lookup_elem(&rows_map, &zero);
 	struct search search = {.low = span->first_row,
 				.high = (uint64_t)span->first_row + span->rows,
 				.key = pc,

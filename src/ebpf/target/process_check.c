@@ -3,11 +3,13 @@
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 #include "ebpf/target/proc_maps.h"
 #include "hosted/cleanup.h"
@@ -23,6 +25,7 @@ struct suspect {
 	char state;
 	unsigned int flags;
 	int threads;
+	struct process_facts facts;
 };
 
 static struct err *ended(const struct suspect *suspect)
@@ -85,30 +88,68 @@ static struct err *read_file(const struct suspect *suspect, const char *name, ch
 	return NULL;
 }
 
-/* Reads /proc/PID/stat and status: see proc(5). */
-static struct err *read_state(struct suspect *suspect)
+static int64_t now(clockid_t clock)
+{
+	struct timespec time;
+
+	clock_gettime(clock, &time);
+	return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
+}
+
+/* Reads /proc/PID/stat: see proc(5). */
+static struct err *read_stat(struct suspect *suspect)
 {
 	char text[4096];
 	struct err *err = read_file(suspect, "stat", text, sizeof(text));
 	const char *name = err ? NULL : strchr(text, '('), *end = err ? NULL : strrchr(text, ')');
+	int64_t ticks;
 
 	if (err)
 		return err;
 	if (!name || !end ||
-	    sscanf(end, ") %c %*d %*d %*d %*d %*d %u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %d",
-		   &suspect->state, &suspect->flags, &suspect->threads) != 3)
+	    sscanf(end,
+		   ") %c %*d %*d %*d %*d %*d %u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %d %*d "
+		   "%" SCNd64,
+		   &suspect->state, &suspect->flags, &suspect->threads, &ticks) != 4)
 		return err_create("/proc/%d/stat is not as proc(5) says", (int)suspect->pid);
 	snprintf(suspect->name, sizeof(suspect->name), "%.*s", (int)(end - name - 1), name + 1);
+	// Ticks since the machine was started.
+	suspect->facts.started_ns = now(CLOCK_REALTIME) - now(CLOCK_BOOTTIME) +
+				    ticks * (1000000000 / sysconf(_SC_CLK_TCK));
+	return NULL;
+}
 
-	err = read_file(suspect, "status", text, sizeof(text));
+/* The value of a line of /proc/PID/status, such as "\nTgid:"; NULL: there is no such line. */
+static const char *status_value(const char *text, const char *line)
+{
+	const char *found = strstr(text, line);
+
+	return found ? found + strlen(line) : NULL;
+}
+
+static struct err *read_status(struct suspect *suspect)
+{
+	char text[4096];
+	struct err *err = read_file(suspect, "status", text, sizeof(text));
+	const char *value;
+
 	if (err)
 		return err;
+	value = status_value(text, "\nTgid:");
+	suspect->process = value ? (pid_t)strtol(value, NULL, 10) : suspect->pid;
+	value = status_value(text, "\nUid:");
+	if (value)
+		sscanf(value, "%*u %u", &suspect->facts.user);
+	// One number for each PID namespace, from ours on to its own.
+	value = status_value(text, "\nNSpid:");
+	suspect->facts.own_pid = suspect->pid;
+	for (char *end; value && *value != '\n' && *value; value = end) {
+		long pid = strtol(value, &end, 10);
 
-	const char *process = strstr(text, "\nTgid:");
-
-	suspect->process = suspect->pid;
-	if (process)
-		suspect->process = (pid_t)strtol(process + strlen("\nTgid:"), NULL, 10);
+		if (end == value)
+			break;
+		suspect->facts.own_pid = (pid_t)pid;
+	}
 	return NULL;
 }
 
@@ -175,7 +216,8 @@ static struct err *check_program(const struct suspect *suspect, const char *prog
 			  (int)suspect->pid, program, kind);
 }
 
-struct err *process_check(pid_t pid, int *ret_proc, char **ret_program)
+struct err *process_check(pid_t pid, int *ret_proc, char **ret_program,
+			  struct process_facts *ret_facts)
 {
 	auto_close int proc = -1;
 	char program[PATH_MAX];
@@ -185,7 +227,9 @@ struct err *process_check(pid_t pid, int *ret_proc, char **ret_program)
 	if (err)
 		return err;
 	suspect.proc = proc;
-	err = read_state(&suspect);
+	err = read_stat(&suspect);
+	if (!err)
+		err = read_status(&suspect);
 	if (!err)
 		err = check_state(&suspect);
 	if (err)
@@ -203,6 +247,7 @@ struct err *process_check(pid_t pid, int *ret_proc, char **ret_program)
 	*ret_program = strdup(program);
 	if (!*ret_program)
 		return err_no_memory();
+	*ret_facts = suspect.facts;
 	*ret_proc = proc;
 	proc = -1;
 	return NULL;

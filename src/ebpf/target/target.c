@@ -180,10 +180,7 @@ struct err *target_open(pid_t pid, struct target **ret)
 	target->pid = pid;
 	target->proc = -1;
 
-	struct err *err = process_check(pid, &target->proc, &target->program);
-
-	if (!err)
-		process_facts_read(target->proc, &target->facts);
+	struct err *err = process_check(pid, &target->proc, &target->program, &target->facts);
 
 	if (!err)
 		err = look_again(target, true, &changed);

@@ -13,7 +13,6 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "ebpf/target/process_facts.h"
 #include "hosted/err.h"
 #include "hosted/vec.h"
 
@@ -36,6 +35,13 @@ struct target_span {
 	uint64_t start, end;
 	uint64_t bias;   /* address in the process - address in the file (p_vaddr) */
 	uint32_t module; /* TARGET_NO_MODULE: made at run time, in no file */
+};
+
+/* What /proc says of a process, for finding what it wrote itself. */
+struct process_facts {
+	pid_t own_pid;      /* as it sees itself, in its PID namespace */
+	uid_t user;         /* its effective user */
+	int64_t started_ns; /* CLOCK_REALTIME, to a hundredth of a second */
 };
 
 struct target {

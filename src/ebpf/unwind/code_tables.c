@@ -56,24 +56,42 @@ static struct err *upload_rules(const struct code_tables *tables, const struct c
 	return NULL;
 }
 
-static struct err *upload_spans(const struct code_tables *tables, const struct target *target,
+/* How many spans are in files: these come first if there is no room for all. */
+static size_t count_in_files(const struct target *target)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < target->spans.count; i++)
+		count += target->spans.items[i].module != TARGET_NO_MODULE;
+	return count;
+}
+
+static struct err *upload_spans(struct code_tables *tables, const struct target *target,
 				const struct code_maps *maps)
 {
 	auto_free struct bpf_spans *spans = calloc(1, sizeof(*spans));
 	uint32_t next = !(maps->state->spans & 1);
+	size_t in_files = count_in_files(target);
+	size_t room_for_made = in_files < SPANS_MAX ? SPANS_MAX - in_files : 0;
 
 	if (!spans)
 		return err_no_memory();
-	for (size_t i = 0; i < target->spans.count && i < SPANS_MAX; i++) {
+	for (size_t i = 0; i < target->spans.count && spans->count < SPANS_MAX; i++) {
 		const struct target_span *from = &target->spans.items[i];
-		struct bpf_span *to = &spans->list[spans->count++];
+		struct bpf_span *to = &spans->list[spans->count];
 
+		if (from->module == TARGET_NO_MODULE && !room_for_made)
+			continue;
 		*to = (struct bpf_span){.start = from->start, .end = from->end, .bias = from->bias};
-		if (from->module != TARGET_NO_MODULE) {
+		if (from->module == TARGET_NO_MODULE) {
+			room_for_made--;
+		} else {
 			to->first_row = tables->modules.items[from->module].first;
 			to->rows = tables->modules.items[from->module].count;
 		}
+		spans->count++;
 	}
+	tables->spans_left_out = (uint32_t)(target->spans.count - spans->count);
 	if (bpf_map_update_elem(maps->spans, &next, spans, BPF_ANY))
 		return err_create_errno(errno, "the table of mapped code");
 	__atomic_store_n(&maps->state->spans, next, __ATOMIC_RELEASE);

@@ -19,7 +19,8 @@ struct code_tables {
 	struct unwind_rows rows;
 	VEC(struct module_rows) modules; /* of the target's modules, by index */
 	uint32_t uploaded;               /* rows that the kernel has already */
-	uint32_t left_out; /* modules whose rows found no room in the kernel's table */
+	uint32_t left_out;       /* modules whose rows found no room in the kernel's table */
+	uint32_t spans_left_out; /* of the last upload: there are more than SPANS_MAX */
 };
 
 /* Compiles the tables of modules that are new. An error: no memory. */

@@ -1,6 +1,6 @@
 /*
- * The unwind tables of modules, compiled for the unwinder in BPF: for each module a list of rows,
- * sorted by address. A row holds from its pc to that of the next row.
+ * The unwind tables of modules, compiled for the unwinder in BPF: for each module a list of rows
+ * (struct unwind_row), sorted by address.
  */
 #ifndef MALLOW_EBPF_UNWIND_UNWIND_TABLE_H
 #define MALLOW_EBPF_UNWIND_UNWIND_TABLE_H
@@ -8,16 +8,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "cfi/unwind_rule.h"
+#include "ebpf/bpf/bpf_shared.h"
 #include "ebpf/target/target.h"
 #include "ebpf/unwind/unwind_rules.h"
-
-/* Eight bytes, as the BPF program reads them. */
-struct unwind_row {
-	uint32_t pc;   /* relative to the image: the address in the file */
-	uint16_t rule; /* packed, see cfi/unwind_rule.h */
-	uint16_t unused;
-};
 
 /* Zeroed: empty. */
 struct unwind_rows {

@@ -11,7 +11,7 @@ import pytest
 
 import expect
 from conftest import clean_environment, need
-from memleak import Memleak, Target, by_keeper, functions, need_bpf
+from traced_process import Memleak, Target, by_keeper, functions, need_bpf
 
 ALL = ("-o", "0", "-T", "0")
 
@@ -212,6 +212,20 @@ def test_stacks_without_room_are_counted(mallow, program):
     assert any("--stack-storage-size" in warning for warning in report["warnings"])
 
 
+def test_code_without_room_is_counted(mallow, program):
+    with Target([program]) as target:
+        target.do("code")
+        with Memleak(mallow, "-p", target.pid, *ALL) as memleak:
+            target.do("leak")
+            report = memleak.report()
+    (warning,) = report["warnings"]
+    assert "pieces of code have no unwind tables" in warning
+    # Five thousand, and the program's few files, are more than 4,096.
+    assert 900 <= int(warning.split()[0].replace(",", "")) < 1000
+    # Code in files is not what is left out.
+    assert report["bytes"] == 1001 and report["whole_stacks"] == 1
+
+
 def test_no_stacks(mallow, program):
     with Target([program]) as target, Memleak(mallow, "-p", target.pid, *ALL,
                                               "--perf-max-stack-depth", "0") as memleak:
@@ -296,10 +310,11 @@ def test_a_command_has_arguments_and_quotes(mallow, program, tmp_path):
     assert run_text(mallow, "-c", f"{tmp_path}/data").returncode == 126
 
 
-def test_a_command_that_cannot_be_traced_is_ended(mallow, program):
-    run = run_text(mallow, "-c", str(program), "-O", "nosuchlibrary")
+def test_a_command_that_cannot_be_traced_is_ended(mallow, program, tmp_path):
+    mine = shutil.copy(program, tmp_path / "mine")
+    run = run_text(mallow, "-c", str(mine), "-O", "nosuchlibrary")
     assert run.returncode == 1 and "nosuchlibrary" in run.stderr
-    assert not subprocess.run(["pgrep", "-f", f"^{program}$"], capture_output=True).stdout
+    assert not subprocess.run([need("pgrep"), "-f", f"^{mine}$"], capture_output=True).stdout
 
 
 def test_the_end_of_the_process_is_noticed(mallow, program):
@@ -327,6 +342,7 @@ def test_another_program_is_traced_from_then_on(mallow, program):
         target.process.stdin.flush()
         memleak.wait_for(f"Process {target.pid} executes {program} now.")
         memleak.wait_for("Probing")
+        target.wait_until_ready()
         target.do("leak", "leak")
         report = memleak.report()
     assert by_keeper(report) == {"keep_malloc": (2002, 2)}

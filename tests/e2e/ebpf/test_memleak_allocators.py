@@ -9,7 +9,7 @@ import pytest
 
 import expect
 from conftest import need
-from memleak import Memleak, Target, by_keeper, functions, need_bpf
+from traced_process import Memleak, Target, by_keeper, functions, need_bpf
 
 ALL = ("-o", "0", "-T", "0")
 LIBRARIES = {"jemalloc": "libjemalloc.so.2", "tcmalloc": "libtcmalloc_minimal.so.4",
@@ -142,7 +142,7 @@ def test_a_prefix(mallow, compile_sample, tmp_path):
         int main(void)
         {
             char word[64];
-            setvbuf(stdin, NULL, _IONBF, 0), setvbuf(stdout, NULL, _IONBF, 0);
+            setvbuf(stdin, NULL, _IONBF, 0), setvbuf(stdout, NULL, _IONBF, 0), puts("ready");
             while (scanf("%63s", word) == 1 && strcmp(word, "end")) keep_zz(), printf("done %s\\n", word);
             return 7;
         }""")
@@ -181,6 +181,7 @@ pub extern "C" fn keep_grown() {
     std::mem::forget(std::hint::black_box(v));
 }
 fn main() {
+    println!("ready");
     for line in std::io::stdin().lock().lines() {
         let word = line.unwrap();
         if word == "end" { std::process::exit(7); }

@@ -10,7 +10,7 @@ import time
 import pytest
 
 from conftest import clean_environment, need
-from memleak import Memleak, Target, functions, need_bpf
+from traced_process import Memleak, Target, functions, need_bpf
 
 ALL = ("-o", "0", "-T", "0")
 STARTS = {"_start", "clone3", "__clone3", "start_thread"}

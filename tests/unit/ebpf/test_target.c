@@ -10,6 +10,7 @@
 #include <sys/mman.h>
 #include <sys/sysmacros.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "../check.h"
@@ -118,6 +119,11 @@ static void this_process(void **state)
 	assert_true(readlink("/proc/self/exe", program, sizeof(program) - 1) > 0);
 	assert_ok(target_open(getpid(), &target));
 	assert_string_equal(target->program, program);
+	assert_int_equal(target->facts.own_pid, getpid());
+	assert_int_equal(target->facts.user, geteuid());
+	// Started a while ago, by a clock of hundredths of a second.
+	assert_true(target->facts.started_ns <= (int64_t)(time(NULL) + 1) * 1000000000);
+	assert_true(target->facts.started_ns >= (int64_t)(time(NULL) - 600) * 1000000000);
 	dl_iterate_phdr(check_object, target);
 	assert_null(target_find(target, 0));
 	assert_null(target_find(target, UINT64_MAX));

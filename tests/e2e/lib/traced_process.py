@@ -28,13 +28,19 @@ def need_bpf():
 
 
 class Target:
-    """A program that reads words and answers "done WORD": tests/samples/outstanding.c and others."""
+    """A program that says "ready", reads words and answers "done WORD": tests/samples/outstanding.c and others."""
 
     def __init__(self, command, **options):
         self.process = subprocess.Popen([str(word) for word in command], stdin=subprocess.PIPE,
                                         stdout=subprocess.PIPE, text=True, env=clean_environment(
                                             options.pop("environment", None)), **options)
         self.pid = self.process.pid
+        # Before this the loader may not have mapped the C library, and chroot not have executed the program.
+        self.wait_until_ready()
+
+    def wait_until_ready(self):
+        line = self.process.stdout.readline()
+        assert line == "ready\n", line
 
     def do(self, *words):
         # Some at a time: neither pipe fills up.
