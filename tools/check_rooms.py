@@ -32,7 +32,7 @@ ROOMS = {
     "analysis": "base hosted hosted/files trace symbols coredump",
     "ebpf/bpf": "base cfi",
     "ebpf/target": "base hosted symbols",
-    "ebpf/hooks": "base hosted symbols cfi ebpf/bpf ebpf/target",
+    "ebpf/hooks": "base hosted trace symbols cfi ebpf/bpf ebpf/target",
     "ebpf/unwind": "base hosted symbols cfi ebpf/bpf ebpf/target",
     "ebpf": "base hosted symbols cfi ebpf/bpf ebpf/target ebpf/hooks ebpf/unwind",
     "finish": "base hosted hosted/files trace symbols analysis write",

@@ -92,7 +92,8 @@ void memleak_process_destroy(struct memleak_process *process)
 
 struct err *memleak_process_attach(struct memleak_process *process)
 {
-	const struct tracer_events events = {process, on_call, on_fork, on_exec};
+	const struct tracer_events events = {
+		.argument = process, .on_call = on_call, .on_fork = on_fork, .on_exec = on_exec};
 	struct target *target;
 	struct err *err = target_open(process->pid, &target);
 

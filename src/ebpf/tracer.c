@@ -24,6 +24,10 @@
 /* How long stacks that come to unknown code cannot ask again after nothing new was found. */
 #define QUIET_NS 100000000ull
 
+/* The ring with options->record, and how full it is when the programs wake us. */
+#define RECORD_RING (32u << 20)
+#define RECORD_WAKE (RECORD_RING / 8)
+
 /* Words of `stacks` for each: as deep as stacks of large programs are on average. */
 #define WORDS_PER_STACK 32
 
@@ -81,13 +85,19 @@ static void set_up(struct tracer *tracer)
 		.process = (uint32_t)tracer->target->pid,
 		.combined = options->combined,
 		.trace = options->trace,
+		.record = options->record,
+		.glibc = tracer_is_glibc(tracer),
+		.wake_bytes = RECORD_WAKE,
 		.depth = options->depth,
 		.rows = tracer->row_count,
 		.stack_words = (uint32_t)tracer->stack_words,
 	};
 	// Numbers of stacks are indices, and 0 is none.
 	bpf->bss->state.words_used = STACK_HEAD_WORDS;
-	bpf_map__set_max_entries(bpf->maps.blocks, options->blocks_max);
+	bpf_map__set_max_entries(bpf->maps.blocks, options->record ? 1 : options->blocks_max);
+	if (options->record)
+		bpf_map__set_max_entries(bpf->maps.events, RECORD_RING);
+	bpf_program__set_autoload(bpf->progs.on_thread_end, options->record);
 	bpf_map__set_max_entries(bpf->maps.stack_ids, options->stacks_max);
 	bpf_map__set_value_size(bpf->maps.stacks, (uint32_t)(tracer->stack_words * 8));
 	bpf_map__set_value_size(bpf->maps.rows_map,
@@ -131,6 +141,8 @@ static struct err *new_code(struct tracer *tracer)
 	if (err || !changed)
 		return err;
 	err = upload_code(tracer);
+	if (tracer->events.on_code)
+		tracer->events.on_code(tracer->events.argument);
 	if (tracer->stopped)
 		return err;
 	if (!err && !tracer->options.hooks.object)
@@ -186,6 +198,10 @@ static struct err *handle(struct tracer *tracer, const struct event *event)
 		return mapped_ranges_restore(&tracer->mapped, event->tid);
 	case EVENT_NEW_CODE:
 		return new_code(tracer);
+	case EVENT_THREAD_END:
+		if (tracer->events.on_thread_end)
+			tracer->events.on_thread_end(tracer->events.argument, event);
+		return NULL;
 	case EVENT_FORK:
 		if (tracer->events.on_fork)
 			tracer->events.on_fork(tracer->events.argument, (pid_t)event->address);
@@ -204,8 +220,13 @@ static struct err *handle(struct tracer *tracer, const struct event *event)
 static int on_event(void *argument, void *data, size_t size)
 {
 	struct tracer *tracer = argument;
+	const struct recorded *head = data;
 
-	if (size >= sizeof(struct event) && !tracer->failure)
+	if (size < sizeof(*head) || tracer->failure)
+		;
+	else if (head->kind >= EVENT_RECORD_ALLOC)
+		tracer->events.on_recorded(tracer->events.argument, head);
+	else
 		tracer->failure = handle(tracer, data);
 	// A process may send events faster than they are handled: then this would never end.
 	return ++tracer->handled == EVENTS_AT_ONCE || tracer->failure ? -ECANCELED : 0;
@@ -379,6 +400,7 @@ struct err *tracer_poll(struct tracer *tracer)
 	int status;
 
 	tracer->handled = 0;
+	__atomic_store_n(&tracer->bpf->bss->state.woken, 0, __ATOMIC_SEQ_CST);
 	let_stacks_ask(tracer);
 	status = ring_buffer__consume(tracer->ring);
 	if (status < 0 && status != -ECANCELED)
@@ -407,6 +429,14 @@ const struct target *tracer_target(const struct tracer *tracer)
 const struct hooks *tracer_hooks(const struct tracer *tracer)
 {
 	return &tracer->hooks;
+}
+
+bool tracer_is_glibc(const struct tracer *tracer)
+{
+	for (size_t i = 0; i < tracer->hooks.modules.count; i++)
+		if (strcmp(tracer->hooks.modules.items[i].allocator, "glibc") != 0)
+			return false;
+	return true;
 }
 
 enum probe_way tracer_way(const struct tracer *tracer)

@@ -20,6 +20,7 @@ struct tracer_options {
 	uint32_t depth;              /* frames of a stack at most */
 	bool combined;               /* keep sums only */
 	bool trace;                  /* hand each call to on_call() */
+	bool record;                 /* hand each to on_recorded(), and keep nothing */
 	int way;                     /* enum probe_way; -1: the first that works */
 	struct hook_options hooks;
 };
@@ -29,6 +30,15 @@ struct tracer_events {
 	void *argument;
 	/* A call of an allocator's function, with options->trace. */
 	void (*on_call)(void *argument, const struct event *event);
+	/*
+	 * With options->record: an EVENT_RECORD_… (struct recorded_call or recorded_map), in the
+	 * order in which they came, which need not be that of their times.
+	 */
+	void (*on_recorded)(void *argument, const struct recorded *call);
+	/* With options->record: a thread has ended. code: as wait() has it. */
+	void (*on_thread_end)(void *argument, const struct event *event);
+	/* With options->record: mappings of code have changed; they were read again. */
+	void (*on_code)(void *argument);
 	/* The process forked a child that is not traced, or executed another program. */
 	void (*on_fork)(void *argument, pid_t child);
 	void (*on_exec)(void *argument);
@@ -53,12 +63,18 @@ struct err *tracer_poll(struct tracer *tracer);
 /* Removes the probes, and does what all events ask for that are still there. Can be read after. */
 struct err *tracer_stop(struct tracer *tracer);
 
+/* The frames of a stack, innermost first: see FRAME_INTERRUPTED. They live as long as the tracer. */
+struct outstanding_stack tracer_stack(const struct tracer *tracer, uint32_t number);
+
 /*
  * Reads what is outstanding into the empty *ret. older_ns: blocks that are younger are left out;
  * list_blocks: ret->blocks, too. With options->combined there are neither ages nor blocks.
  */
 struct err *tracer_read(struct tracer *tracer, uint64_t older_ns, bool list_blocks, bool by_count,
 			struct outstanding *ret);
+
+/* Whether all blocks come from glibc's malloc. */
+bool tracer_is_glibc(const struct tracer *tracer);
 
 /* Facts for reports. All pointers live as long as the tracer. */
 const struct target *tracer_target(const struct tracer *tracer);

@@ -33,6 +33,21 @@ static void reading_deinit(struct reading *reading)
 	map_deinit(&reading->by_number);
 }
 
+struct outstanding_stack tracer_stack(const struct tracer *tracer, uint32_t number)
+{
+	struct outstanding_stack stack = {.number = number};
+
+	if (number != STACK_NONE && number < tracer->stack_words - STACK_HEAD_WORDS) {
+		const uint64_t *words = tracer->stacks.address;
+		const struct stack_head *head = (const void *)(words + number);
+
+		stack.frame_count = head->frames <= STACK_FRAMES_MAX ? head->frames : 0;
+		stack.end = head->end;
+		stack.frames = words + number + STACK_HEAD_WORDS;
+	}
+	return stack;
+}
+
 /* The stack of that number in the result, added if it is new. NULL: no memory. */
 static struct outstanding_stack *stack_of(struct reading *reading, uint32_t number)
 {
@@ -44,16 +59,8 @@ static struct outstanding_stack *stack_of(struct reading *reading, uint32_t numb
 	if (*index != MAP_NONE)
 		return &result->stacks.items[*index];
 
-	struct outstanding_stack stack = {.number = number};
+	struct outstanding_stack stack = tracer_stack(reading->tracer, number);
 
-	if (number != STACK_NONE && number < reading->tracer->stack_words - STACK_HEAD_WORDS) {
-		const uint64_t *words = reading->tracer->stacks.address;
-		const struct stack_head *head = (const void *)(words + number);
-
-		stack.frame_count = head->frames <= STACK_FRAMES_MAX ? head->frames : 0;
-		stack.end = head->end;
-		stack.frames = words + number + STACK_HEAD_WORDS;
-	}
 	*index = result->stacks.count;
 	if (!vec_push(&result->stacks, stack)) {
 		map_remove(&reading->by_number, number);

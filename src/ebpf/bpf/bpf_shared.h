@@ -92,6 +92,12 @@ enum event_kind {
 	EVENT_ENTERED, /* with settings.trace: an allocation begins */
 	EVENT_EXITED,  /* it ends */
 	EVENT_FREED,
+	EVENT_THREAD_END, /* with settings.record, as the following. size: the exit code */
+	EVENT_RECORD_ALLOC,
+	EVENT_RECORD_FREE,
+	EVENT_RECORD_MMAP,
+	EVENT_RECORD_MUNMAP,
+	EVENT_RECORD_MREMAP,
 };
 
 struct event {
@@ -106,13 +112,48 @@ struct event {
 	char name[16]; /* of the thread; with settings.trace only */
 };
 
+/*
+ * With settings.record. The times are such that blocks are in order when threads hand addresses
+ * over: of a free, when it began; of an allocation, when it returned.
+ */
+struct recorded {
+	uint32_t kind; /* enum event_kind */
+	uint32_t tid;
+	uint64_t time_ns;
+};
+
+struct recorded_call {
+	struct recorded head;
+	uint64_t address; /* 0: the allocation failed */
+	uint32_t cookie;  /* hook.h; of realloc if that is what frees */
+	uint32_t stack;
+	/* A free ends here. */
+	uint64_t size;
+	uint64_t old;       /* the block that it replaces; 0: none */
+	uint64_t began_ns;  /* with an old block */
+	uint64_t alignment; /* if the function has one */
+	uint64_t chunk;     /* glibc's word before the block; 0: unknown */
+};
+#define RECORDED_FREE_SIZE 32
+
+struct recorded_map {
+	struct recorded head;
+	uint64_t address; /* what mmap or mremap returned */
+	uint32_t stack;
+	uint32_t unused;
+	uint64_t arguments[6]; /* of the call */
+};
+
 /* Constant while the programs are loaded. */
 struct bpf_settings {
 	uint64_t min_size, max_size; /* inclusive */
 	uint64_t sample_rate;        /* one allocation of so many is recorded */
 	uint32_t process;            /* its PID */
 	uint32_t combined;           /* sums for each stack are kept */
-	uint32_t trace;              /* EVENT_ENTERED and the following */
+	uint32_t trace;              /* EVENT_ENTERED, EVENT_EXITED, EVENT_FREED */
+	uint32_t record;             /* struct recorded, and no tables of blocks or mappings */
+	uint32_t glibc;              /* with record: all blocks are of glibc's malloc */
+	uint32_t wake_bytes;         /* with record: when so much is in the ring */
 	uint32_t depth;              /* frames of a stack at most; 0: no stacks */
 	uint32_t rows;               /* in the table of rows */
 	uint32_t stack_words;        /* in `stacks` */
@@ -131,7 +172,7 @@ struct bpf_state {
 	uint32_t spans;      /* which of the two is in use */
 	uint32_t code_asked; /* a stack sent EVENT_NEW_CODE; the loader sets it back */
 	uint32_t words_used; /* of `stacks` */
-	uint32_t unused;
+	uint32_t woken;      /* the loader was woken; it sets it back */
 	struct bpf_losses losses;
 };
 

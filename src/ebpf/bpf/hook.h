@@ -2,14 +2,14 @@
  * What a probe means, in 32 bits: the kernel hands this number ("cookie") to the BPF program each
  * time the probe is hit. Shared by the BPF program and its loader.
  *
- *	   31 … 24      23 … 20   19 … 16   15 … 12   11 … 8   7 … 4     3 … 0
- *	+-------------+---------+---------+---------+--------+---------+-------+
- *	|             |  where  | result  | pointer | times  |  size   |  act  |
- *	+-------------+---------+---------+---------+--------+---------+-------+
+ *	  31 … 29    28 … 24    23 … 20   19 … 16   15 … 12   11 … 8   7 … 4     3 … 0
+ *	+---------+-----------+---------+---------+---------+--------+---------+-------+
+ *	|alignment| operation |  where  | result  | pointer | times  |  size   |  act  |
+ *	+---------+-----------+---------+---------+---------+--------+---------+-------+
  *
- * size, times and pointer are numbers of arguments, from 1 on; 0: there is none. Example:
- * calloc(count, size) is HOOK_ALLOC with size 2 and times 1, realloc(old, size) is HOOK_REALLOC
- * with pointer 1 and size 2.
+ * size, times, pointer and alignment are numbers of arguments, from 1 on; 0: there is none.
+ * Example: calloc(count, size) is HOOK_ALLOC with size 2 and times 1, realloc(old, size) is
+ * HOOK_REALLOC with pointer 1 and size 2. operation is what a recording calls the function.
  */
 #ifndef MALLOW_EBPF_BPF_HOOK_H
 #define MALLOW_EBPF_BPF_HOOK_H
@@ -41,6 +41,9 @@ enum hook_where {
 	((unsigned)(act) | (unsigned)(size) << 4 | (unsigned)(times) << 8 |                        \
 	 (unsigned)(pointer) << 12 | (unsigned)(result) << 16)
 #define HOOK_WHERE(where) ((unsigned)(where) << 20)
+/* operation: enum trace_op; of an allocation, as if it had no block before. */
+#define HOOK_OPERATION(operation, alignment)                                                       \
+	((unsigned)(operation) << 24 | (unsigned)(alignment) << 29)
 
 #define HOOK_ACT_OF(cookie)     ((cookie)&15u)
 #define HOOK_SIZE_OF(cookie)    ((cookie) >> 4 & 15u)
@@ -48,5 +51,8 @@ enum hook_where {
 #define HOOK_POINTER_OF(cookie) ((cookie) >> 12 & 15u)
 #define HOOK_RESULT_OF(cookie)  ((cookie) >> 16 & 15u)
 #define HOOK_WHERE_OF(cookie)   ((cookie) >> 20 & 15u)
+
+#define HOOK_OPERATION_OF(cookie) ((cookie) >> 24 & 31u)
+#define HOOK_ALIGNMENT_OF(cookie) ((cookie) >> 29 & 7u)
 
 #endif

@@ -22,6 +22,9 @@ struct thread {
 	/* realloc took the old block out of the table; it comes back if realloc fails. */
 	uint32_t took_old;
 	struct block old;
+	/* With settings.record. */
+	uint64_t began_ns, alignment;
+	uint64_t arguments[6]; /* of mmap and mremap */
 	uint64_t frames[STACK_FRAMES_MAX];
 };
 

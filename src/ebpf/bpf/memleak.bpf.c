@@ -8,6 +8,7 @@
  * wrong.
  */
 #include "ebpf/bpf/maps.bpf.h"
+#include "ebpf/bpf/record.bpf.h"
 #include "ebpf/bpf/walk.bpf.h"
 
 #include <bpf/bpf_core_read.h>
@@ -31,7 +32,7 @@ static __always_inline void count(uint64_t *counter)
 
 /* What a call was given, and where its return address is. */
 struct call {
-	uint64_t arguments[4];
+	uint64_t arguments[6];
 	uint64_t sp;
 	uint64_t fp;
 };
@@ -46,6 +47,8 @@ static __always_inline void read_call(const volatile struct pt_regs *regs, struc
 	ret->arguments[1] = regs->si;
 	ret->arguments[2] = regs->dx;
 	ret->arguments[3] = regs->cx;
+	ret->arguments[4] = regs->r8;
+	ret->arguments[5] = regs->r9;
 	ret->sp = regs->sp;
 	ret->fp = regs->bp;
 }
@@ -74,9 +77,10 @@ static __always_inline void send_map(uint32_t kind, uint64_t address, uint64_t s
 	event->caller = caller;
 	event->cpu = bpf_get_smp_processor_id();
 	event->name[0] = 0;
-	if (settings.trace)
+	if (settings.trace || settings.record)
 		bpf_get_current_comm(event->name, sizeof(event->name));
-	bpf_ringbuf_submit(event, 0);
+	// Behind recorded calls, which wake nobody, the kernel would not wake the loader either.
+	bpf_ringbuf_submit(event, settings.record ? BPF_RB_FORCE_WAKEUP : 0);
 }
 
 static __always_inline void send(uint32_t kind, uint64_t address, uint64_t size)
@@ -268,9 +272,15 @@ static __always_inline bool begin_alloc(struct thread *thread, const struct call
 					    bpf_get_prandom_u32() % settings.sample_rate == 0);
 	if (settings.trace && thread->wanted)
 		send(EVENT_ENTERED, 0, size);
+	if (settings.record) {
+		thread->began_ns = act == HOOK_REALLOC ? bpf_ktime_get_ns() : 0;
+		thread->alignment = argument(call, HOOK_ALIGNMENT_OF(cookie));
+	}
 	if (act == HOOK_REALLOC) {
 		thread->pointer = argument(call, HOOK_POINTER_OF(cookie));
-		thread->took_old = thread->pointer && take_block(thread->pointer, &thread->old);
+		thread->took_old =
+			thread->pointer &&
+			(settings.record || take_block(thread->pointer, &thread->old));
 		if (settings.trace && thread->took_old)
 			send(EVENT_FREED, thread->pointer, thread->old.size);
 	} else {
@@ -289,6 +299,11 @@ static __always_inline bool begin_map(struct thread *thread, const struct call *
 
 	thread->size = remap ? call->arguments[2] : call->arguments[1];
 	thread->took_old = 0;
+	if (settings.record) {
+		for (int i = 0; i < 6; i++)
+			thread->arguments[i] = call->arguments[i];
+		return true;
+	}
 	if (remap) {
 		if (!(call->arguments[3] & REMAP_KEEP_FLAG)) {
 			thread->took_old = 1;
@@ -327,11 +342,26 @@ static __always_inline bool enter(const struct call *call, uint32_t cookie, bool
 	return matters;
 }
 
+/* With settings.record: what an allocation came to. */
+static __always_inline void end_recorded(struct thread *thread, uint64_t address, bool failed,
+					 uint64_t pc, uint64_t sp, uint64_t fp)
+{
+	// realloc(p, 0) frees p, and returns 0.
+	if (failed && thread->took_old && !thread->size)
+		record_free(thread->pointer, thread->began_ns, thread->cookie);
+	else
+		record_alloc(thread, failed ? 0 : address, take_stack(thread, pc, sp, fp));
+}
+
 static __always_inline void end_alloc(struct thread *thread, uint64_t address, bool failed,
 				      uint64_t pc, uint64_t sp, uint64_t fp)
 {
 	struct block block = {.size = thread->size};
 
+	if (settings.record) {
+		end_recorded(thread, address, failed, pc, sp, fp);
+		return;
+	}
 	if (failed) {
 		// realloc(p, 0) frees p, and returns 0.
 		if (thread->took_old && thread->size) {
@@ -371,12 +401,25 @@ static __always_inline void leave(uint64_t value, uint64_t pc, uint64_t sp, uint
 		send(EVENT_EXITED, address, thread->size);
 	if (act == HOOK_ALLOC || act == HOOK_REALLOC) {
 		end_alloc(thread, address, failed, pc, sp + 8, fp);
+	} else if (settings.record) {
+		if (!failed)
+			record_map(act == HOOK_MMAP ? EVENT_RECORD_MMAP : EVENT_RECORD_MREMAP,
+				   address, thread->arguments, take_stack(thread, pc, sp + 8, fp));
 	} else if (failed) {
 		if (thread->took_old)
 			send(EVENT_RESTORE, 0, 0);
 	} else if (thread->wanted) {
 		send_map(EVENT_MAP, address, thread->size, take_stack(thread, pc, sp + 8, fp), pc);
 	}
+}
+
+/* The stack of a call that has just begun. */
+static __always_inline uint32_t stack_of_call(struct thread *thread, const struct call *call)
+{
+	uint64_t pc;
+
+	return read_word(call->sp, &pc) ? take_stack(thread, pc, call->sp + 8, call->fp)
+					: STACK_NONE;
 }
 
 static __always_inline void release(const struct call *call, uint32_t cookie)
@@ -392,13 +435,22 @@ static __always_inline void release(const struct call *call, uint32_t cookie)
 		struct thread *thread = this_thread();
 
 		// It fails for these, and otherwise but for want of memory.
-		if (thread && !is_nested(thread, call) && call->arguments[1] &&
-		    !(call->arguments[0] & (PAGE - 1)))
+		if (!thread || is_nested(thread, call) || !call->arguments[1] ||
+		    call->arguments[0] & (PAGE - 1))
+			return;
+		if (settings.record)
+			record_map(EVENT_RECORD_MUNMAP, 0, call->arguments,
+				   stack_of_call(thread, call));
+		else
 			send(EVENT_UNMAP, call->arguments[0], call->arguments[1]);
 		return;
 	}
 	if (!address)
 		return;
+	if (settings.record) {
+		record_free(address, bpf_ktime_get_ns(), cookie);
+		return;
+	}
 	if (settings.combined || settings.trace) {
 		if (take_block(address, &block) && settings.trace)
 			send(EVENT_FREED, address, block.size);
@@ -480,6 +532,15 @@ int BPF_PROG(on_exec, struct task_struct *task)
 {
 	if ((uint32_t)task->tgid == settings.process)
 		send(EVENT_EXEC, 0, 0);
+	return 0;
+}
+
+/* Loaded with settings.record only. */
+SEC("tp_btf/sched_process_exit")
+int BPF_PROG(on_thread_end, struct task_struct *task)
+{
+	if ((uint32_t)task->tgid == settings.process)
+		send(EVENT_THREAD_END, 0, (uint32_t)task->exit_code);
 	return 0;
 }
 

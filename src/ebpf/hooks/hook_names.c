@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "ebpf/bpf/hook.h"
+#include "trace/format.h"
 
 enum leaves { RETURNS, STORES, THROWS, ONLY };
 
@@ -22,16 +23,18 @@ enum {
 	MAP = HOOK_MAP,
 };
 
+#define TRACE_OP_NONE 0 /* of mappings: no operation on a block */
+
 #define WHERE(leaves)                                                                              \
 	((leaves) == RETURNS || (leaves) == STORES ? HOOK_WHERE_ENTRY : HOOK_WHERE_ONLY)
 #define RESULT(leaves) ((leaves) == STORES ? HOOK_RESULT_MEMORY : HOOK_RESULT_VALUE)
 
 static const struct hook_name functions[] = {
-#define HOOK(name_, groups_, leaves, act, size, times, pointer)                                    \
+#define HOOK(name_, groups_, leaves, act, size, times, pointer, operation, alignment)              \
 	{.name = name_,                                                                            \
 	 .groups = groups_,                                                                        \
 	 .cookie = HOOK_COOKIE(HOOK_##act, size, times, pointer, RESULT(leaves)) |                 \
-		   HOOK_WHERE(WHERE(leaves)),                                                      \
+		   HOOK_WHERE(WHERE(leaves)) | HOOK_OPERATION(TRACE_OP_##operation, alignment),    \
 	 .throws = (leaves) == THROWS},
 #define PREFIX(prefix, group)
 #define SIGN(symbol, allocator)
@@ -46,7 +49,7 @@ static const struct {
 	const char *text;
 	uint32_t group;
 } prefixes[] = {
-#define HOOK(name, groups, leaves, act, size, times, pointer)
+#define HOOK(name, groups, leaves, act, size, times, pointer, operation, alignment)
 #define PREFIX(prefix, group) {prefix, group},
 #define SIGN(symbol, allocator)
 #include "ebpf/hooks/hook_names.def"
@@ -59,7 +62,7 @@ static const struct {
 static const struct {
 	const char *symbol, *allocator;
 } signs[] = {
-#define HOOK(name, groups, leaves, act, size, times, pointer)
+#define HOOK(name, groups, leaves, act, size, times, pointer, operation, alignment)
 #define PREFIX(prefix, group)
 #define SIGN(symbol, allocator) {symbol, allocator},
 #include "ebpf/hooks/hook_names.def"

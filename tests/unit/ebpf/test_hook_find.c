@@ -10,6 +10,7 @@
 
 #include "ebpf/hooks/hook_find.h"
 #include "ebpf/hooks/hook_names.h"
+#include "trace/format.h"
 #include "ebpf/hooks/hook_object.h"
 #include "ebpf/hooks/image_functions.h"
 #include "ebpf/target/load_segments.h"
@@ -107,17 +108,20 @@ static void meanings(void **state)
 	assert_true(hook_names_init(&list, NULL));
 	assert_true(hook_names_match(&list, "calloc", &match));
 	assert_int_equal(match.function->cookie,
-			 HOOK_COOKIE(HOOK_ALLOC, 2, 1, 0, HOOK_RESULT_VALUE));
+			 HOOK_COOKIE(HOOK_ALLOC, 2, 1, 0, HOOK_RESULT_VALUE) |
+				 HOOK_OPERATION(TRACE_OP_CALLOC, 0));
 	assert_true(hook_names_match(&list, "posix_memalign", &match));
 	assert_int_equal(match.function->cookie,
-			 HOOK_COOKIE(HOOK_ALLOC, 3, 0, 0, HOOK_RESULT_MEMORY));
+			 HOOK_COOKIE(HOOK_ALLOC, 3, 0, 0, HOOK_RESULT_MEMORY) |
+				 HOOK_OPERATION(TRACE_OP_POSIX_MEMALIGN, 2));
 	assert_true(hook_names_match(&list, "free", &match));
 	assert_int_equal(match.function->cookie,
 			 HOOK_COOKIE(HOOK_FREE, 0, 0, 1, HOOK_RESULT_VALUE) |
-				 HOOK_WHERE(HOOK_WHERE_ONLY));
+				 HOOK_WHERE(HOOK_WHERE_ONLY) | HOOK_OPERATION(TRACE_OP_FREE, 0));
 	assert_true(hook_names_match(&list, "mi_heap_reallocn", &match));
 	assert_int_equal(match.function->cookie,
-			 HOOK_COOKIE(HOOK_REALLOC, 4, 3, 2, HOOK_RESULT_VALUE));
+			 HOOK_COOKIE(HOOK_REALLOC, 4, 3, 2, HOOK_RESULT_VALUE) |
+				 HOOK_OPERATION(TRACE_OP_REALLOCARRAY_NULL, 0));
 	// A return probe would end a program that catches bad_alloc.
 	assert_true(hook_names_match(&list, "_Znwm", &match));
 	assert_true(match.function->throws);
