@@ -120,6 +120,7 @@ struct recording_facts {
 	enum trace_allocator allocator;
 	bool begun_by_fork;
 	bool begun_by_start;  /* begun while the program ran: what was before is not known */
+	bool attached;        /* written by `mallow attach`, which attached to the program */
 	uint64_t sample_mean; /* bytes between samples, so sums are estimates; 0: no sample */
 	/*
 	 * Blocks that lived shorter than this are in sums only, not in what is live, in peaks and

@@ -24,9 +24,8 @@
 /* How long stacks that come to unknown code cannot ask again after nothing new was found. */
 #define QUIET_NS 100000000ull
 
-/* The ring with options->record, and how full it is when the programs wake us. */
+/* The ring with options->record: some tenths of a second of calls, as fast as they can come. */
 #define RECORD_RING (32u << 20)
-#define RECORD_WAKE (RECORD_RING / 8)
 
 /* Words of `stacks` for each: as deep as stacks of large programs are on average. */
 #define WORDS_PER_STACK 32
@@ -87,7 +86,6 @@ static void set_up(struct tracer *tracer)
 		.trace = options->trace,
 		.record = options->record,
 		.glibc = tracer_is_glibc(tracer),
-		.wake_bytes = RECORD_WAKE,
 		.depth = options->depth,
 		.rows = tracer->row_count,
 		.stack_words = (uint32_t)tracer->stack_words,
@@ -400,12 +398,16 @@ struct err *tracer_poll(struct tracer *tracer)
 	int status;
 
 	tracer->handled = 0;
-	__atomic_store_n(&tracer->bpf->bss->state.woken, 0, __ATOMIC_SEQ_CST);
 	let_stacks_ask(tracer);
 	status = ring_buffer__consume(tracer->ring);
 	if (status < 0 && status != -ECANCELED)
 		return err_create_errno(-status, "the ring of events");
 	return steal(&tracer->failure);
+}
+
+bool tracer_is_behind(const struct tracer *tracer)
+{
+	return tracer->handled == EVENTS_AT_ONCE;
 }
 
 struct err *tracer_stop(struct tracer *tracer)
@@ -417,7 +419,7 @@ struct err *tracer_stop(struct tracer *tracer)
 	tracer->links = (struct probe_links){0};
 	do
 		err = tracer_poll(tracer);
-	while (!err && tracer->handled == EVENTS_AT_ONCE);
+	while (!err && tracer_is_behind(tracer));
 	return err;
 }
 

@@ -60,6 +60,9 @@ int tracer_descriptor(const struct tracer *tracer);
 /* Does what events ask for: all of them, or many. Never waits. */
 struct err *tracer_poll(struct tracer *tracer);
 
+/* Whether there was more than the last tracer_poll() has done. */
+bool tracer_is_behind(const struct tracer *tracer);
+
 /* Removes the probes, and does what all events ask for that are still there. Can be read after. */
 struct err *tracer_stop(struct tracer *tracer);
 

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <unistd.h>
 
 #include "analysis/load/load.h"
 
@@ -33,6 +34,12 @@ bool finish_live(int fd, const struct trace_header *header)
 {
 	bool ended = header->state == TRACE_STATE_ENDED;
 	bool alive = load_writer_alive(header->pid, header->start_time);
+	struct trace_attacher writer;
+
+	if (header->flags & TRACE_ATTACHED)
+		alive = !ended &&
+			pread(fd, &writer, sizeof(writer), TRACE_ATTACHER_OFFSET) == sizeof(writer) &&
+			load_writer_alive(writer.pid, writer.start_time);
 
 	switch (writers(fd)) {
 	case WRITERS_SOME:

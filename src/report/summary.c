@@ -223,7 +223,7 @@ void summary_write_gaps(struct buf *buf, const struct style *style,
 	style_end(buf, style);
 }
 
-/* How the program ended. NULL: with a status. */
+/* How the program ended. NULL: with a status, or by a signal. */
 static const char *end_without_status(const struct recording_facts *facts)
 {
 	if (facts->writing)
@@ -246,6 +246,10 @@ static const char *end_without_status(const struct recording_facts *facts)
 		return "until the next start, with a recording of its own";
 	case TRACE_END_STOPPED:
 		return "recording stopped early by the agent";
+	case TRACE_END_DETACHED:
+		return "still running when mallow detached";
+	case TRACE_END_SIGNAL:
+		return NULL;
 	case TRACE_END_UNKNOWN:
 		break;
 	}
@@ -258,6 +262,9 @@ void summary_put_end(struct buf *buf, const struct recording_facts *facts)
 
 	if (text)
 		buf_text(buf, text);
+	else if (facts->end_reason == TRACE_END_SIGNAL)
+		buf_printf(buf, "ended by signal %u (%s)", facts->end_status,
+			   strsignal((int)facts->end_status));
 	else
 		buf_printf(buf, "%s with status %u",
 			   facts->end_reason == TRACE_END_EXIT ? "exited" : "left by _exit",

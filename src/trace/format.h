@@ -9,7 +9,7 @@
 
 #define TRACE_MAGIC          0x0a1a0a0d574c4d89ull /* "\x89MLW\r\n\x1a\n" read little-endian */
 #define TRACE_VERSION_MAJOR  1
-#define TRACE_VERSION_MINOR  6
+#define TRACE_VERSION_MINOR  7
 #define TRACE_PAGE           4096u
 #define TRACE_CHUNK_MAGIC    0xa74b4843574c4dd1ull
 #define TRACE_CHUNK_SIZE_MAX (1u << 30)
@@ -40,6 +40,7 @@ enum trace_header_flags {
 	TRACE_FREE_STACKS = 8,     /* each free belongs to its stream's current stack */
 	TRACE_BEGUN_BY_START = 16, /* frees of unknown blocks are expected */
 	TRACE_LIVE = 32,           /* a live table instead of events: trace/live.h */
+	TRACE_ATTACHED = 64,       /* written by another process: struct trace_attacher */
 };
 
 enum trace_state {
@@ -54,6 +55,8 @@ enum trace_end {
 	TRACE_END_EXEC = 3,
 	TRACE_END_STOPPED = 4, /* by the agent; the loss counters say why */
 	TRACE_END_NEXT = 5,    /* no longer written: a start opened the next recording */
+	TRACE_END_DETACHED = 6, /* with TRACE_ATTACHED: the program went on */
+	TRACE_END_SIGNAL = 7,   /* the same: a signal ended the program, the status says which */
 };
 
 /* Section 2. */
@@ -94,6 +97,15 @@ static_assert(offsetof(struct trace_header, losses) == 128, "section 2");
  * at least, 4 bytes; 0: not said.
  */
 #define TRACE_STREAMS_OFFSET 304
+
+/* Behind that, with TRACE_ATTACHED: who writes. The header's pid is that of the program. */
+struct trace_attacher {
+	uint64_t start_time; /* as in the header */
+	uint32_t pid;
+	uint32_t reserved;
+};
+#define TRACE_ATTACHER_OFFSET 312
+static_assert(sizeof(struct trace_attacher) == 16, "section 2");
 
 enum trace_chunk_kind {
 	TRACE_CHUNK_EVENTS = 1,

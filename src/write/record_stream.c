@@ -34,10 +34,25 @@ void record_stream_begin(struct record_stream *stream, uint64_t ticks, uint64_t 
 	stream->encoder = (struct trace_encoder){.time = ticks};
 }
 
+static bool is_full(const struct record_stream *stream, size_t bytes)
+{
+	return stream->payload.size && stream->payload.size + bytes > RECORD_STREAM_CHUNK;
+}
+
+/* The most bytes of a record of section 4.2. */
+static size_t fact_max(size_t fields, size_t size)
+{
+	return 1 + (1 + fields) * VARINT_MAX + size;
+}
+
 bool record_stream_is_full(const struct record_stream *stream, uint32_t frames)
 {
-	return stream->payload.size &&
-	       stream->payload.size + TRACE_EVENT_MAX(frames) > RECORD_STREAM_CHUNK;
+	return is_full(stream, TRACE_EVENT_MAX(frames));
+}
+
+bool record_stream_is_full_for(const struct record_stream *stream, size_t fields, size_t size)
+{
+	return is_full(stream, fact_max(fields, size));
 }
 
 void record_stream_seal(struct record_stream *stream)
@@ -113,10 +128,21 @@ void record_stream_event(struct record_stream *stream, const struct trace_event 
 	stream->payload.size += (size_t)(p - start);
 }
 
+void record_stream_stack(struct record_stream *stream, const struct record_frame *stack,
+			 uint32_t frames)
+{
+	const struct trace_event event = {.operation = TRACE_OP_STACK,
+					  .ticks = stream->encoder.time};
+	uint32_t same = same_frames(stream, stack, frames);
+
+	if (same != frames || same != stream->depth)
+		record_stream_event(stream, &event, stack, frames);
+}
+
 void record_stream_fact(struct record_stream *stream, enum trace_record kind,
 			const uint64_t *fields, size_t count, const void *text, size_t size)
 {
-	uint8_t *start = buf_room(&stream->payload, 1 + (1 + count) * VARINT_MAX + size);
+	uint8_t *start = buf_room(&stream->payload, fact_max(count, size));
 	size_t length = size;
 	uint8_t field[VARINT_MAX], *p = start;
 

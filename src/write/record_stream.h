@@ -28,7 +28,7 @@
 #include "trace/encode_event.h"
 
 /* The size at which a chunk is full, in bytes of payload; the stack of one event may take more. */
-#define RECORD_STREAM_CHUNK (1u << 20)
+#define RECORD_STREAM_CHUNK (256u << 10)
 
 /* A frame: the id of a frame record that was written before, in any stream; or id 0 and its pc. */
 struct record_frame {
@@ -56,6 +56,8 @@ void record_stream_begin(struct record_stream *stream, uint64_t ticks, uint64_t 
 
 /* Whether an event with so many frames belongs into the next chunk: seal this one first. */
 bool record_stream_is_full(const struct record_stream *stream, uint32_t frames);
+/* The same of any other record with so many fields, and a text of size bytes. */
+bool record_stream_is_full_for(const struct record_stream *stream, size_t fields, size_t size);
 
 /* Ends the chunk and puts it into out. */
 void record_stream_seal(struct record_stream *stream);
@@ -66,6 +68,10 @@ void record_stream_seal(struct record_stream *stream);
  */
 void record_stream_event(struct record_stream *stream, const struct trace_event *event,
 			 const struct record_frame *stack, uint32_t frames);
+
+/* Makes this the stream's stack, for a record that belongs to the stack as it stands. */
+void record_stream_stack(struct record_stream *stream, const struct record_frame *stack,
+			 uint32_t frames);
 
 /*
  * Writes any other record (section 4.2): its fields in the order of the format, a time being one of

@@ -113,6 +113,7 @@ struct load_culled {
 struct load {
 	struct recording *recording;
 	struct trace_header header;
+	struct trace_attacher writer; /* of an attached recording */
 	const struct byte_source *source;
 	uint64_t modified; /* when the file was modified, taken before it was read */
 	struct damage damage;

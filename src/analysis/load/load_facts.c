@@ -58,6 +58,7 @@ static void copy_facts(struct recording_facts *facts, const struct trace_header 
 	facts->allocator = header->allocator;
 	facts->begun_by_fork = header->flags & TRACE_BEGUN_BY_FORK;
 	facts->begun_by_start = header->flags & TRACE_BEGUN_BY_START;
+	facts->attached = header->flags & TRACE_ATTACHED;
 	facts->sample_mean = header->sample_mean;
 	facts->cull_ns = header->cull_ns;
 	facts->private_slots = header->flags & TRACE_PRIVATE_SLOTS;
@@ -69,12 +70,16 @@ static void copy_facts(struct recording_facts *facts, const struct trace_header 
 }
 
 /* The facts that change while the recording is written. */
-static void copy_state(struct recording_facts *facts, const struct trace_header *header)
+static void copy_state(struct load *load, const struct trace_header *header)
 {
+	struct recording_facts *facts = &load->recording->facts;
+
 	facts->ended = header->state == TRACE_STATE_ENDED;
 	// A core dump stays as it is, also if its process goes on.
 	facts->alive = !facts->core && load_writer_alive(header->pid, header->start_time);
-	facts->writing = !facts->ended && facts->alive;
+	facts->writing =
+		!facts->ended && facts->alive &&
+		(!facts->attached || load_writer_alive(load->writer.pid, load->writer.start_time));
 	facts->end_reason = header->end_reason;
 	facts->end_status = header->end_status;
 	facts->lost = 0;
@@ -113,6 +118,18 @@ static struct err *set_defaults(struct recording *recording, const char *name)
 	return facts->path && facts->arguments ? NULL : err_no_memory();
 }
 
+/* Who writes, where it is not the program itself. */
+static struct err *read_writer(struct load *load, const struct trace_header *header)
+{
+	size_t got;
+
+	load->writer = (struct trace_attacher){0};
+	if (!(header->flags & TRACE_ATTACHED))
+		return NULL;
+	return byte_source_read(load->source, TRACE_ATTACHER_OFFSET, &load->writer,
+				sizeof(load->writer), &got);
+}
+
 static struct err *read_header(struct load *load, struct trace_header *ret)
 {
 	uint8_t data[sizeof(*ret)];
@@ -121,7 +138,9 @@ static struct err *read_header(struct load *load, struct trace_header *ret)
 
 	load->modified = byte_source_modified(load->source);
 	err = byte_source_read(load->source, 0, data, sizeof(data), &got);
-	return err ? err : check(load->source, data, got, ret);
+	if (!err)
+		err = check(load->source, data, got, ret);
+	return err ? err : read_writer(load, ret);
 }
 
 /* Reads how many streams an ended recording has at least. Old ones do not say. */
@@ -150,7 +169,7 @@ struct err *load_header(struct load *load)
 	if (err)
 		return err;
 	copy_facts(facts, &load->header);
-	copy_state(facts, &load->header);
+	copy_state(load, &load->header);
 	load->free_stacks = facts->free_stacks;
 	load->recording->blocks.free_stacks = load->recording->blocks.wanted && facts->free_stacks;
 	return set_defaults(load->recording, load->source->name);
@@ -166,7 +185,7 @@ struct err *load_header_again(struct load *load, bool *ret)
 	*ret = memcmp(header.id, load->header.id, sizeof(header.id)) == 0 &&
 	       header.flags == load->header.flags;
 	if (*ret)
-		copy_state(&load->recording->facts, &header);
+		copy_state(load, &header);
 	if (*ret && load->end_seen)
 		load_note_end(load);
 	load->header = header;

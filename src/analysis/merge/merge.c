@@ -175,6 +175,7 @@ static void add_facts(struct recording_facts *all, const struct recording_facts 
 	all->processes++;
 	all->begun_by_fork &= facts->begun_by_fork;
 	all->begun_by_start |= facts->begun_by_start;
+	all->attached &= facts->attached;
 	if (facts->sample_mean > all->sample_mean)
 		all->sample_mean = facts->sample_mean;
 	all->private_slots |= facts->private_slots;

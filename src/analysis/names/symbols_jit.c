@@ -68,7 +68,8 @@ static bool is_from_here(const struct recording_facts *facts)
 static struct perf_map_time time_of(const struct recording_facts *facts)
 {
 	struct perf_map_time time = {
-		.from_ns = (int64_t)facts->start_realtime_ns,
+		// Who is attached to has compiled before.
+		.from_ns = facts->attached ? 0 : (int64_t)facts->start_realtime_ns,
 		.until_ns = INT64_MAX,
 	};
 

@@ -153,7 +153,6 @@ struct bpf_settings {
 	uint32_t trace;              /* EVENT_ENTERED, EVENT_EXITED, EVENT_FREED */
 	uint32_t record;             /* struct recorded, and no tables of blocks or mappings */
 	uint32_t glibc;              /* with record: all blocks are of glibc's malloc */
-	uint32_t wake_bytes;         /* with record: when so much is in the ring */
 	uint32_t depth;              /* frames of a stack at most; 0: no stacks */
 	uint32_t rows;               /* in the table of rows */
 	uint32_t stack_words;        /* in `stacks` */
@@ -172,7 +171,7 @@ struct bpf_state {
 	uint32_t spans;      /* which of the two is in use */
 	uint32_t code_asked; /* a stack sent EVENT_NEW_CODE; the loader sets it back */
 	uint32_t words_used; /* of `stacks` */
-	uint32_t woken;      /* the loader was woken; it sets it back */
+	uint32_t unused;
 	struct bpf_losses losses;
 };
 

@@ -79,8 +79,7 @@ static __always_inline void send_map(uint32_t kind, uint64_t address, uint64_t s
 	event->name[0] = 0;
 	if (settings.trace || settings.record)
 		bpf_get_current_comm(event->name, sizeof(event->name));
-	// Behind recorded calls, which wake nobody, the kernel would not wake the loader either.
-	bpf_ringbuf_submit(event, settings.record ? BPF_RB_FORCE_WAKEUP : 0);
+	bpf_ringbuf_submit(event, 0);
 }
 
 static __always_inline void send(uint32_t kind, uint64_t address, uint64_t size)

@@ -26,15 +26,12 @@ static __always_inline void *record_begin(void *place, uint32_t kind)
 }
 
 /*
- * The loader looks every few milliseconds. It is woken only when much has gathered, and once: to
- * wake it for each call would cost the program more than the call does.
+ * Wakes nobody, as that would cost the program more than the rest of the call: the loader looks
+ * every few milliseconds.
  */
 static __always_inline void record_submit(void *place)
 {
-	bool wake = bpf_ringbuf_query(&events, BPF_RB_AVAIL_DATA) > settings.wake_bytes &&
-		    !__sync_lock_test_and_set(&state.woken, 1);
-
-	bpf_ringbuf_submit(place, wake ? BPF_RB_FORCE_WAKEUP : BPF_RB_NO_WAKEUP);
+	bpf_ringbuf_submit(place, BPF_RB_NO_WAKEUP);
 }
 
 static __always_inline void record_free(uint64_t address, uint64_t time_ns, uint32_t cookie)

@@ -102,20 +102,21 @@ static struct err *read_stat(struct suspect *suspect)
 	char text[4096];
 	struct err *err = read_file(suspect, "stat", text, sizeof(text));
 	const char *name = err ? NULL : strchr(text, '('), *end = err ? NULL : strrchr(text, ')');
-	int64_t ticks;
 
 	if (err)
 		return err;
 	if (!name || !end ||
 	    sscanf(end,
-		   ") %c %*d %*d %*d %*d %*d %u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %d %*d "
-		   "%" SCNd64,
-		   &suspect->state, &suspect->flags, &suspect->threads, &ticks) != 4)
+		   ") %c %d %*d %*d %*d %*d %u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %d %*d "
+		   "%" SCNu64,
+		   &suspect->state, &suspect->facts.parent, &suspect->flags, &suspect->threads,
+		   &suspect->facts.start_time) != 5)
 		return err_create("/proc/%d/stat is not as proc(5) says", (int)suspect->pid);
 	snprintf(suspect->name, sizeof(suspect->name), "%.*s", (int)(end - name - 1), name + 1);
 	// Ticks since the machine was started.
 	suspect->facts.started_ns = now(CLOCK_REALTIME) - now(CLOCK_BOOTTIME) +
-				    ticks * (1000000000 / sysconf(_SC_CLK_TCK));
+				    (int64_t)suspect->facts.start_time *
+					    (1000000000 / sysconf(_SC_CLK_TCK));
 	return NULL;
 }
 

@@ -49,7 +49,9 @@ static void put_start(struct buf *buf, const struct recording_facts *facts)
 /* Says which part of the program's life is in the recording, if not all of it. */
 static void put_switches(struct buf *buf, const struct recording_facts *facts)
 {
-	if (facts->begun_by_start)
+	if (facts->attached)
+		put_line(buf, "begun", "by mallow attach: blocks from before are not in it");
+	else if (facts->begun_by_start)
 		put_line(buf, "begun", "when it was started, while the program ran");
 	if (facts->off_periods)
 		buf_printf(buf, "  %-11s%s, for %s of %s\n", "off",

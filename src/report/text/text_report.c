@@ -98,7 +98,10 @@ void text_report_reservations(struct buf *buf, const struct style *style,
 			   format_counted(facts->culled_allocations, "block", style->exact).text,
 			   format_time(facts->cull_ns).text,
 			   facts->filtered ? "left out" : "in totals alone, not in peaks");
-	if (facts->begun_by_start)
+	if (facts->attached)
+		buf_text(buf, "  attached to the running program: what it allocated before is not "
+			      "counted\n");
+	else if (facts->begun_by_start)
 		buf_text(buf, "  begun by a start: what was allocated before is not counted\n");
 	if (facts->off_periods)
 		buf_printf(buf, "  off %s, for %s: what was allocated then is not counted\n",
