@@ -124,19 +124,6 @@ static const int exclusive[][2] = {
 	{SHOW_ALLOCS, COMBINED_ONLY}, {OLDER, COMBINED_ONLY}, {JSON, VERBOSE},
 };
 
-/* Reads a number from `least` to `most`. */
-static bool read_limited(const struct command *command, const struct options *options, size_t id,
-			 uint64_t least, uint64_t standard, uint64_t most, uint64_t *ret)
-{
-	if (!options_number(command, options, id, least, standard, ret))
-		return false;
-	if (*ret <= most)
-		return true;
-	cli_error(CLI_USAGE, "--%s: at most %ju", command_option(command, id)->name,
-		  (uintmax_t)most);
-	return false;
-}
-
 static bool read_tracer(const struct command *command, const struct options *options,
 			struct tracer_options *ret)
 {
@@ -145,9 +132,9 @@ static bool read_tracer(const struct command *command, const struct options *opt
 	if (!options_size(command, options, MIN_SIZE, 0, &ret->min_size) ||
 	    !options_size(command, options, MAX_SIZE, UINT64_MAX, &ret->max_size) ||
 	    !options_number(command, options, SAMPLE_RATE, 1, 1, &ret->sample_rate) ||
-	    !read_limited(command, options, BLOCKS, 1, 1000000, 100000000, &blocks) ||
-	    !read_limited(command, options, STACKS, 1, 131072, 2000000, &stacks) ||
-	    !read_limited(command, options, DEPTH, 0, STACK_FRAMES_MAX, STACK_FRAMES_MAX, &depth))
+	    !options_limited(command, options, BLOCKS, 1, 1000000, 100000000, &blocks) ||
+	    !options_limited(command, options, STACKS, 1, 131072, 2000000, &stacks) ||
+	    !options_limited(command, options, DEPTH, 0, STACK_FRAMES_MAX, STACK_FRAMES_MAX, &depth))
 		return false;
 	if (ret->min_size > ret->max_size) {
 		cli_error(CLI_USAGE, "min_size (-z) can't be greater than max_size (-Z)");

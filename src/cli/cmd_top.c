@@ -38,7 +38,7 @@ struct top {
 	struct plumbing *plumbing;   /* of the model */
 	struct distinct_names names; /* of the screen */
 	const char *given;           /* as typed */
-	int fd;
+	struct top_source source;
 	struct growing *growing; /* reads it */
 	char *name;
 	int64_t interval; /* milliseconds from one reading to the next … */
@@ -55,8 +55,7 @@ static void top_deinit(struct top *top)
 	distinct_names_deinit(&top->names);
 	growing_close(top->growing);
 	free(top->name);
-	if (top->fd >= 0)
-		close(top->fd);
+	top_source_end(&top->source);
 }
 
 static int64_t now(void)
@@ -79,7 +78,8 @@ static struct err *read_again(struct top *top)
 
 	top_model_drop(&top->model);
 	if (!top->growing)
-		err = growing_open_descriptor("the recording", top->fd, RECORDING_SUMS,
+		err = growing_open_descriptor("the recording", top->source.fd,
+					      RECORDING_SUMS,
 					      &top->growing);
 	if (!err)
 		err = growing_look(top->growing, &recording);
@@ -105,8 +105,8 @@ static struct err *read_again(struct top *top)
 static struct err *find_again(struct top *top)
 {
 	struct top_model fresh = {.sort = top->model.sort, .plumbing = top->plumbing};
-	int fd;
-	struct err *err = top_source_open(top->given, &fd);
+	struct top_source source;
+	struct err *err = top_source_open(top->given, &source);
 
 	top->next = now() + top->interval;
 	if (err) {
@@ -114,12 +114,12 @@ static struct err *find_again(struct top *top)
 		return NULL;
 	}
 	memcpy(fresh.filter, top->model.filter, sizeof(fresh.filter));
-	close(top->fd);
 	free(steal(&top->name));
 	top_model_deinit(&top->model);
 	growing_close(steal(&top->growing));
 	top->model = fresh;
-	top->fd = fd;
+	top_source_end(&top->source);
+	top->source = source;
 	return read_again(top);
 }
 
@@ -263,7 +263,7 @@ static bool read_interval(const struct options *options, int64_t *ret)
 
 static int run(const struct command *command, const struct options *options)
 {
-	cleanup(top_deinit) struct top top = {.fd = -1};
+	cleanup(top_deinit) struct top top = {.source.fd = -1};
 	struct err *err;
 
 	if (!options_operands(command, options, 1, 1, "a process id or a recording") ||
@@ -275,7 +275,7 @@ static int run(const struct command *command, const struct options *options)
 	err = plumbing_option_read(options->values[PLUMBING], &top.plumbing);
 	top.model.plumbing = top.plumbing;
 	if (!err)
-		err = top_source_open(top.given, &top.fd);
+		err = top_source_open(top.given, &top.source);
 	if (!err)
 		err = read_again(&top);
 	if (!err)
@@ -293,8 +293,8 @@ const struct command_body command_top = {
 	.run = run,
 	.details = "PID is a program that runs under mallow live or mallow run, or one of these "
 		   "themselves. The program is not touched: its table, or its recording, is read "
-		   "again "
-		   "and again, a large recording less often.\n\n"
+		   "again and again, a large recording less often. To any other program mallow "
+		   "attaches, as 'mallow attach' does, and shows what it allocates from then on.\n\n"
 		   "A line is called after your own code; behind > stands what that called of a "
 		   "library, behind < its callers.\n\n"
 		   "Keys: s, c, d, a order by live bytes, live blocks, change since the mark, and "

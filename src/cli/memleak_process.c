@@ -10,6 +10,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "cli/hooked_text.h"
 #include "cli/memleak_report.h"
 #include "hosted/cleanup.h"
 #include "hosted/now.h"
@@ -110,23 +111,7 @@ struct err *memleak_process_attach(struct memleak_process *process)
 
 void memleak_process_say_hooked(const struct memleak_process *process)
 {
-	const struct target *target = tracer_target(process->tracer);
-	const struct hooks *hooks = tracer_hooks(process->tracer);
-
-	for (size_t i = 0; i < hooks->modules.count; i++) {
-		const struct hooked_module *module = &hooks->modules.items[i];
-
-		buf_printf(process->around->notes, "Probing %s in %s at %u places (%s).\n",
-			   module->allocator, target->modules.items[module->module].path,
-			   module->probes, probe_way_name(tracer_way(process->tracer)));
-	}
-	for (size_t i = 0; i < hooks->unprobed.count; i++) {
-		const struct unprobed_function *function = &hooks->unprobed.items[i];
-
-		buf_printf(process->around->notes,
-			   "Not probed: %s in %s (%s); its blocks are not seen.\n", function->name,
-			   target->modules.items[function->module].path, function->why);
-	}
+	hooked_text_put(process->around->notes, process->tracer);
 }
 
 bool memleak_process_has_ended(const struct memleak_process *process)

@@ -199,6 +199,18 @@ bool options_number(const struct command *command, const struct options *options
 	return false;
 }
 
+bool options_limited(const struct command *command, const struct options *options, size_t id,
+		     uint64_t minimum, uint64_t standard, uint64_t maximum, uint64_t *ret)
+{
+	if (!options_number(command, options, id, minimum, standard, ret))
+		return false;
+	if (*ret <= maximum)
+		return true;
+	cli_error(CLI_USAGE, "--%s: at most %ju", command->body->options[id].name,
+		  (uintmax_t)maximum);
+	return false;
+}
+
 bool options_size(const struct command *command, const struct options *options, size_t id,
 		  uint64_t standard, uint64_t *ret)
 {

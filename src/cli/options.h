@@ -32,6 +32,10 @@ bool options_parse(const struct command *command, int argc, char **argv, struct 
 bool options_number(const struct command *command, const struct options *options, size_t id,
 		    uint64_t minimum, uint64_t standard, uint64_t *ret);
 
+/* The same, with the largest value that is allowed. */
+bool options_limited(const struct command *command, const struct options *options, size_t id,
+		     uint64_t minimum, uint64_t standard, uint64_t maximum, uint64_t *ret);
+
 /* The same for a size such as 64K, in bytes. */
 bool options_size(const struct command *command, const struct options *options, size_t id,
 		  uint64_t standard, uint64_t *ret);

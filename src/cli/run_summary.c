@@ -323,7 +323,8 @@ void run_summary_print(const char *program, const struct run_child_end *end,
 			put_nothing(program, finishing->started_later);
 		return;
 	}
-	if (finishing->wanted)
+	summary.symbolizer = finishing->symbolizer;
+	if (finishing->wanted && !summary.symbolizer)
 		cli_report_err(symbolizer_create(&summary.symbolizer));
 	load_all(&summary, registry);
 }

@@ -16,6 +16,8 @@ struct run_finishing {
 	bool started_later;      /* --disable-by-default: having no recording is normal */
 	const char *output;      /* --output as given, or NULL */
 	struct run_ahead *ahead; /* what was loaded while the program ran; NULL: nothing */
+	/* Finds the names; taken over. NULL: one is made. */
+	struct symbolizer *symbolizer;
 };
 
 /*

@@ -80,11 +80,27 @@ static bool is_number(const char *word, uint32_t *ret)
 	return *word >= '1' && *word <= '9' && !*end && !errno;
 }
 
-struct err *top_source_open(const char *typed, int *ret)
+/* Records the process by attaching to it. */
+static struct err *attach(uint32_t pid, struct top_source *ret)
+{
+	auto_err struct err *err = attach_background((pid_t)pid, &ret->attached);
+
+	if (!err) {
+		ret->fd = ret->attached.fd;
+		return NULL;
+	}
+	return err_create("process %" PRIu32 " is not under mallow live or mallow run, and cannot "
+			  "be attached to: %s",
+			  pid, err_message(err));
+}
+
+struct err *top_source_open(const char *typed, struct top_source *ret)
 {
 	struct err *err;
 	uint32_t pid;
 	int fd;
+
+	*ret = (struct top_source){.fd = -1};
 
 	// A file may have a number as its name.
 	if (access(typed, F_OK) < 0 && is_number(typed, &pid)) {
@@ -92,9 +108,7 @@ struct err *top_source_open(const char *typed, int *ret)
 		if (fd < 0)
 			fd = open_of_children(pid);
 		if (fd < 0)
-			return err_create("process %" PRIu32 " is not under mallow live or mallow "
-					  "run, or has ended, or is somebody else's",
-					  pid);
+			return attach(pid, ret);
 	} else {
 		err = file_kind_check_own(typed, "does not change");
 		if (err)
@@ -103,6 +117,14 @@ struct err *top_source_open(const char *typed, int *ret)
 		if (fd < 0)
 			return err_create_errno(errno, "%s", typed);
 	}
-	*ret = fd;
+	ret->fd = fd;
 	return NULL;
+}
+
+void top_source_end(struct top_source *source)
+{
+	if (source->fd >= 0)
+		close(source->fd);
+	source->fd = -1;
+	attach_background_end(&source->attached);
 }

@@ -415,6 +415,8 @@ struct err *tracer_stop(struct tracer *tracer)
 	struct err *err;
 
 	tracer->stopped = true;
+	// Or the frees of a thread would be missing while its allocations are still seen.
+	__atomic_store_n(&tracer->bpf->bss->state.stopped, 1, __ATOMIC_SEQ_CST);
 	probe_links_deinit(&tracer->links);
 	tracer->links = (struct probe_links){0};
 	do

@@ -26,8 +26,14 @@
 #include "hosted/vec.h"
 #include "symbols/symbol_module.h"
 
+/* A file that is read at another place. Strings are interned. */
+struct file_place {
+	const char *path, *place;
+};
+
 struct symbolizer {
 	struct symbol_names names;
+	VEC(struct file_place) places;
 	struct debug_files files;
 	VEC(struct symbol_module *) modules;
 	/* From the address of the interned key (path and build id) to the module's index. */
@@ -58,6 +64,7 @@ void symbolizer_destroy(struct symbolizer *symbolizer)
 		return;
 	symbolizer_close_modules(symbolizer);
 	debug_files_deinit(&symbolizer->files);
+	vec_deinit(&symbolizer->places);
 	symbol_names_deinit(&symbolizer->names);
 	free(symbolizer);
 }
@@ -74,6 +81,24 @@ struct err *symbolizer_add_debug_paths(struct symbolizer *symbolizer, const char
 	for (; !err && *paths; paths++)
 		err = symbolizer_add_debug_path(symbolizer, *paths);
 	return err;
+}
+
+struct err *symbolizer_add_place(struct symbolizer *symbolizer, const char *path, const char *place)
+{
+	const struct file_place added = {symbol_names_add(&symbolizer->names, path),
+					 symbol_names_add(&symbolizer->names, place)};
+
+	return added.path && added.place && vec_push(&symbolizer->places, added) ? NULL
+										 : err_no_memory();
+}
+
+/* Where the file of that path is to be read. */
+static const char *place_of(const struct symbolizer *symbolizer, const char *path)
+{
+	for (size_t i = 0; i < symbolizer->places.count; i++)
+		if (strcmp(symbolizer->places.items[i].path, path) == 0)
+			return symbolizer->places.items[i].place;
+	return path;
 }
 
 /* The key of a module, interned: the path, a NUL, the build id. NULL: no memory. */
@@ -106,8 +131,9 @@ struct err *symbolizer_module(struct symbolizer *symbolizer, const char *path,
 		return err_no_memory();
 	if (*index == MAP_NONE) {
 		struct symbol_module *module;
-		struct err *err = symbol_module_create(&symbolizer->names, &symbolizer->files, path,
-						       build_id, build_id_size, &module);
+		struct err *err = symbol_module_create(&symbolizer->names, &symbolizer->files,
+						       place_of(symbolizer, path), build_id,
+						       build_id_size, &module);
 
 		if (err) {
 			map_remove(&symbolizer->by_key, (uintptr_t)key);

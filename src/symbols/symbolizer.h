@@ -31,6 +31,13 @@ struct err *symbolizer_add_debug_path(struct symbolizer *symbolizer, const char 
 struct err *symbolizer_add_debug_paths(struct symbolizer *symbolizer, const char *const *paths);
 
 /*
+ * Where a module's file can be read, if not at its path: that of a program in a container, or one
+ * that was deleted since and is still open. Counts for modules that are asked for later.
+ */
+struct err *symbolizer_add_place(struct symbolizer *symbolizer, const char *path,
+				 const char *place);
+
+/*
  * Opens the ELF file at path if its build id is the given one (build_id_size 0: not checked), else
  * the separate debug file with that build id. If the file is missing, replaced or unreadable, this
  * does not fail: the module knows no names, and symbol_module_note() says why. The same path and

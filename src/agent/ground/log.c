@@ -93,13 +93,13 @@ bool log_stderr_is_own(void)
 static int open_file(void)
 {
 	static char path[FILE_NAME_MAX]; // static, because stacks are small; one line at a time
-	static struct file_name_context context;
+	static struct output_name context;
 	// A pipe without a reader must not be waited for.
 	const int flags = O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
 	int fd;
 
 	file_name_context(&context);
-	file_name_expand(&context, config.text[SETTING_LOGFILE], 0, path, sizeof(path));
+	output_name_expand(&context, config.text[SETTING_LOGFILE], 0, path, sizeof(path));
 	fd = sys_open(path, flags, 0600);
 	if (fd == -ENOENT) {
 		file_name_make_parents(path);

@@ -68,7 +68,7 @@ static void warn_unknown_placeholder(enum setting setting)
 {
 	char text[] = "%x";
 
-	text[1] = file_name_unknown(config.text[setting]);
+	text[1] = output_name_unknown(config.text[setting]);
 	if (!text[1] || config_is_child())
 		return;
 	log_start(SETTING_LOG_ERROR);

@@ -67,8 +67,8 @@ static bool has_directory(const char *pattern)
 /* Opens the first name that is free. The pattern's %n, or else a suffix, counts up. */
 static int open_first_free(struct file *file, const char *pattern, const char *suffix)
 {
-	static struct file_name_context context; // large, and only one thread starts a recording
-	bool counted = file_name_has(pattern, 'n');
+	static struct output_name context; // large, and only one thread starts a recording
+	bool counted = output_name_has(pattern, 'n');
 	int fd = -EEXIST;
 
 	file_name_context(&context);
@@ -76,7 +76,7 @@ static int open_first_free(struct file *file, const char *pattern, const char *s
 		struct text name;
 		size_t length;
 
-		if (!file_name_expand(&context, pattern, n, file->path, sizeof(file->path)))
+		if (!output_name_expand(&context, pattern, n, file->path, sizeof(file->path)))
 			return -ENAMETOOLONG;
 		make_absolute(file->path);
 		// Only the first name, before a suffix is added.
@@ -176,7 +176,7 @@ static int open_in_memory(struct file *file)
 static int open_named(struct file *file, bool later_image)
 {
 	const char *pattern = config.text[SETTING_OUTPUT];
-	bool own_suffix = later_image && !file_name_has(pattern, 'p');
+	bool own_suffix = later_image && !output_name_has(pattern, 'p');
 
 	return open_first_free(file, pattern, own_suffix ? "child" : "");
 }

@@ -171,7 +171,7 @@ struct bpf_state {
 	uint32_t spans;      /* which of the two is in use */
 	uint32_t code_asked; /* a stack sent EVENT_NEW_CODE; the loader sets it back */
 	uint32_t words_used; /* of `stacks` */
-	uint32_t unused;
+	uint32_t stopped;    /* nothing counts any more: probes go one after the other */
 	struct bpf_losses losses;
 };
 

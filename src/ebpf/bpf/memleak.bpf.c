@@ -326,7 +326,7 @@ static __always_inline bool enter(const struct call *call, uint32_t cookie, bool
 	uint32_t act = HOOK_ACT_OF(cookie);
 	bool matters;
 
-	if (!thread || is_nested(thread, call))
+	if (!thread || state.stopped || is_nested(thread, call))
 		return false;
 	thread->cookie = cookie;
 	thread->return_address = 0;
@@ -389,6 +389,8 @@ static __always_inline void leave(uint64_t value, uint64_t pc, uint64_t sp, uint
 	if (!thread || thread->sp != sp)
 		return;
 	thread->sp = 0;
+	if (state.stopped)
+		return;
 
 	uint32_t act = HOOK_ACT_OF(thread->cookie);
 
@@ -425,6 +427,9 @@ static __always_inline void release(const struct call *call, uint32_t cookie)
 {
 	uint64_t address = argument(call, HOOK_POINTER_OF(cookie));
 	struct block block;
+
+	if (state.stopped)
+		return;
 
 	if (HOOK_ACT_OF(cookie) == HOOK_CODE) {
 		send(EVENT_NEW_CODE, 0, 0);
