@@ -1,4 +1,4 @@
-/* What a process has allocated and not freed, at one moment, by stack. */
+/* What a process, or the kernel, has allocated and not freed, at one moment, by stack. */
 #ifndef MALLOW_EBPF_OUTSTANDING_H
 #define MALLOW_EBPF_OUTSTANDING_H
 
@@ -7,6 +7,7 @@
 
 #include "ebpf/bpf/bpf_shared.h"
 #include "hosted/err.h"
+#include "hosted/map.h"
 #include "hosted/vec.h"
 
 struct outstanding_stack {
@@ -35,5 +36,28 @@ struct outstanding {
 };
 
 void outstanding_deinit(struct outstanding *outstanding);
+
+/* The stack of that number, with sums of 0. words: the table `stacks`. */
+struct outstanding_stack outstanding_stack_read(const uint64_t *words, uint64_t word_count,
+						uint32_t number);
+
+/* While outstanding blocks are summed by stack. Zeroed but for the words: empty. */
+struct outstanding_index {
+	const uint64_t *words; /* the table `stacks` */
+	uint64_t word_count;
+	struct map by_number; /* of a stack: its index in outstanding->stacks */
+};
+
+void outstanding_index_deinit(struct outstanding_index *index);
+
+/*
+ * The stack of that number, added with sums of 0 if it is new. NULL: no memory. The pointer lives
+ * until the next call.
+ */
+struct outstanding_stack *outstanding_stack_of(struct outstanding_index *index,
+					       struct outstanding *outstanding, uint32_t number);
+
+/* Sorts stacks and blocks, and adds up the sums of all stacks. by_count: most blocks first. */
+void outstanding_sort(struct outstanding *outstanding, bool by_count);
 
 #endif

@@ -1,11 +1,9 @@
-/* The tables that the programs share; bpf_shared.h draws them. */
+/* The tables of the programs that trace a process; bpf_shared.h draws them. */
 #ifndef MALLOW_EBPF_BPF_MAPS_BPF_H
 #define MALLOW_EBPF_BPF_MAPS_BPF_H
 
 #include "cfi/unwind_rule.h"
-#include "ebpf/bpf/bpf_shared.h"
-
-#include <bpf/bpf_helpers.h>
+#include "ebpf/bpf/outstanding.bpf.h"
 
 /* What a thread is doing, and where its stack is put together. */
 struct thread {
@@ -35,28 +33,6 @@ struct {
 	__type(key, int);
 	__type(value, struct thread);
 } threads SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 1);
-	__type(key, uint64_t);
-	__type(value, struct block);
-} blocks SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 1);
-	__type(key, uint64_t);
-	__type(value, uint32_t);
-} stack_ids SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(map_flags, BPF_F_MMAPABLE);
-	__uint(max_entries, 1);
-	__uint(key_size, 4);
-	__uint(value_size, 8);
-} stacks SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -92,8 +68,5 @@ struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
 	__uint(max_entries, 1 << 22);
 } events SEC(".maps");
-
-const volatile struct bpf_settings settings = {0};
-struct bpf_state state = {0};
 
 #endif

@@ -8,6 +8,7 @@
  * wrong.
  */
 #include "ebpf/bpf/maps.bpf.h"
+#include "ebpf/bpf/outstanding.bpf.h"
 #include "ebpf/bpf/record.bpf.h"
 #include "ebpf/bpf/walk.bpf.h"
 
@@ -24,11 +25,6 @@
 #define ALLOCATOR_FRAMES_MAX 64
 
 extern bool bpf_session_is_return(void) __ksym __weak;
-
-static __always_inline void count(uint64_t *counter)
-{
-	__sync_fetch_and_add(counter, 1);
-}
 
 /* What a call was given, and where its return address is. */
 struct call {
@@ -94,91 +90,6 @@ static __always_inline void ask_for_code(void)
 		send(EVENT_NEW_CODE, 0, 0);
 }
 
-/* Adds to the sums of a block's stack. sign: 1 or -1. */
-static __always_inline void add_to_stack(const struct block *block, uint64_t sign)
-{
-	uint32_t zero = 0;
-	uint64_t *words = bpf_map_lookup_elem(&stacks, &zero);
-	uint64_t at = block->stack;
-
-	if (!words || at >= settings.stack_words - STACK_HEAD_WORDS)
-		return;
-	__sync_fetch_and_add(&words[at + 1], sign * block->size);
-	__sync_fetch_and_add(&words[at + 2], sign);
-}
-
-/* Takes a block out of the table, into *ret. false: it is not there. */
-static __always_inline bool take_block(uint64_t address, struct block *ret)
-{
-	const struct block *block = bpf_map_lookup_elem(&blocks, &address);
-
-	if (!block)
-		return false;
-	*ret = *block;
-	// Another thread may free it at the same time, which is that program's bug: one of us wins.
-	if (bpf_map_delete_elem(&blocks, &address))
-		return false;
-	if (settings.combined)
-		add_to_stack(ret, -1ull);
-	return true;
-}
-
-static __always_inline void put_block(uint64_t address, const struct block *block)
-{
-	struct block before;
-
-	// A block that was there is one whose free was not seen.
-	if (settings.combined)
-		take_block(address, &before);
-	if (bpf_map_update_elem(&blocks, &address, block, BPF_ANY)) {
-		count(&state.losses.blocks);
-		return;
-	}
-	if (settings.combined)
-		add_to_stack(block, 1);
-}
-
-/* Appends the frames in thread->frames to `stacks`. STACK_NONE: there is no room. */
-static __always_inline uint32_t store_stack(const struct walk *walk)
-{
-	uint32_t zero = 0;
-	uint64_t *words = bpf_map_lookup_elem(&stacks, &zero);
-	uint64_t frames = walk->count;
-	uint64_t at;
-
-	if (!words || frames > STACK_FRAMES_MAX)
-		return STACK_NONE;
-	at = __sync_fetch_and_add(&state.words_used, (uint32_t)frames + STACK_HEAD_WORDS);
-	if (at >= settings.stack_words - STACK_HEAD_WORDS - STACK_FRAMES_MAX) {
-		// The counter must not come round to 0.
-		__sync_fetch_and_add(&state.words_used, -((uint32_t)frames + STACK_HEAD_WORDS));
-		return STACK_NONE;
-	}
-	words[at] = frames | (uint64_t)walk->end << 32;
-	bpf_probe_read_kernel(&words[at + STACK_HEAD_WORDS], frames * 8, walk->thread->frames);
-	return (uint32_t)at;
-}
-
-/* The number of the walk's stack: the one that it has already, or a new one. */
-static __always_inline uint32_t stack_number(const struct walk *walk)
-{
-	uint64_t hash = walk->hash + walk->end;
-	uint32_t *known = bpf_map_lookup_elem(&stack_ids, &hash);
-	uint32_t number;
-
-	if (known)
-		return *known;
-	number = store_stack(walk);
-	if (number != STACK_NONE && bpf_map_update_elem(&stack_ids, &hash, &number, BPF_NOEXIST)) {
-		// Another thread was faster, or the table is full.
-		known = bpf_map_lookup_elem(&stack_ids, &hash);
-		number = known ? *known : STACK_NONE;
-	}
-	if (number == STACK_NONE)
-		count(&state.losses.stacks);
-	return number;
-}
-
 /*
  * The stack from the caller of the allocator's function on. A global function, so the verifier
  * looks at it once, whoever calls it: 0.5 s each time otherwise.
@@ -192,7 +103,7 @@ __noinline uint32_t take_stack(struct thread *thread, uint64_t pc, uint64_t sp, 
 	walk_run(&walk, settings.depth);
 	if (walk.end == STACK_UNMAPPED)
 		ask_for_code();
-	return stack_number(&walk);
+	return stack_number(walk.hash + walk.end, thread->frames, walk.count, walk.end);
 }
 
 static __always_inline bool in_range(uint64_t size)
