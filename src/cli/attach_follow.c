@@ -1,6 +1,7 @@
 #include "cli/attach_follow.h"
 
-#include <poll.h>
+#include <errno.h>
+#include <sys/epoll.h>
 #include <sys/signalfd.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -42,20 +43,35 @@ void attach_signals_release(struct attach_signals *signals)
 	signals->fd = -1;
 }
 
+static bool watch(int waiter, int fd, uint32_t events)
+{
+	struct epoll_event event = {.events = events, .data.fd = fd};
+
+	return epoll_ctl(waiter, EPOLL_CTL_ADD, fd, &event) == 0;
+}
+
 struct err *attach_follow(struct recorder *recorder, const struct attach_signals *signals,
 			  uint64_t until_ns, bool *ret_ended)
 {
 	const struct target *target = tracer_target(recorder_tracer(recorder));
 	auto_close int process = (int)syscall(SYS_pidfd_open, target->pid, 0);
-	struct pollfd list[] = {{.fd = signals->fd, .events = POLLIN},
-				{.fd = process, .events = POLLIN}};
+	auto_close int waiter = epoll_create1(EPOLL_CLOEXEC);
+	bool told = false;
 	struct err *err = NULL;
 
 	*ret_ended = process < 0;
-	while (!err && !*ret_ended && !list[0].revents && !recorder_has_executed(recorder) &&
+	if (!watch(waiter, signals->fd, EPOLLIN) || (!*ret_ended && !watch(waiter, process, EPOLLIN)) ||
+	    !watch(waiter, tracer_descriptor(recorder_tracer(recorder)), EPOLLIN | EPOLLET))
+		return err_create_errno(errno, "a descriptor to wait with");
+	while (!err && !*ret_ended && !told && !recorder_has_executed(recorder) &&
 	       (!until_ns || now_ns() < until_ns)) {
-		poll(list, 2, RECORDER_STEP_MS);
-		*ret_ended = list[1].revents != 0;
+		struct epoll_event events[3];
+		int count = epoll_wait(waiter, events, 3, RECORDER_STEP_MS);
+
+		for (int i = 0; i < count; i++) {
+			*ret_ended = *ret_ended || events[i].data.fd == process;
+			told = told || events[i].data.fd == signals->fd;
+		}
 		err = recorder_step(recorder);
 	}
 	return err ? err : recorder_end(recorder, *ret_ended);

@@ -390,7 +390,7 @@ void tracer_destroy(struct tracer *tracer)
 
 int tracer_descriptor(const struct tracer *tracer)
 {
-	return ring_buffer__epoll_fd(tracer->ring);
+	return bpf_map__fd(tracer->bpf->maps.events);
 }
 
 struct err *tracer_poll(struct tracer *tracer)

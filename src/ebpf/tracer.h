@@ -55,7 +55,10 @@ struct err *tracer_create(struct target *target, const struct tracer_options *op
 /* Removes the probes. Accepts NULL. */
 void tracer_destroy(struct tracer *tracer);
 
-/* A descriptor that is readable when tracer_poll() has something to do. */
+/*
+ * A descriptor that is readable when tracer_poll() has something to do. With options->record that
+ * is nearly always so: wait for its edges (EPOLLET), which come when something does not bear delay.
+ */
 int tracer_descriptor(const struct tracer *tracer);
 /* Does what events ask for: all of them, or many. Never waits. */
 struct err *tracer_poll(struct tracer *tracer);

@@ -298,5 +298,7 @@ struct err *recording_file_end(struct recording_file *file, uint64_t ticks, enum
 	write_at(file, TRACE_STREAMS_OFFSET, &streams, sizeof(streams));
 	write_at(file, offsetof(struct trace_header, end_reason), &file->header.end_reason, 8);
 	write_at(file, offsetof(struct trace_header, state), &file->header.state, 4);
+	close(file->fd);
+	file->fd = -1;
 	return steal(&file->failure);
 }

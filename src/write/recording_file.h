@@ -68,7 +68,10 @@ void recording_file_fact(struct recording_file *file, uint32_t stream,
 struct err *recording_file_flush(struct recording_file *file,
 				 const uint64_t losses[TRACE_LOSS_COUNTERS]);
 
-/* Writes that the recording has ended, and why. The last call but recording_file_close(). */
+/*
+ * Writes that the recording has ended, and why, and closes its descriptor: it can be finished then.
+ * The last call but recording_file_path() and recording_file_close().
+ */
 struct err *recording_file_end(struct recording_file *file, uint64_t ticks, enum trace_end reason,
 			       uint32_t status);
 

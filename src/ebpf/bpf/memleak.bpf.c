@@ -75,7 +75,8 @@ static __always_inline void send_map(uint32_t kind, uint64_t address, uint64_t s
 	event->name[0] = 0;
 	if (settings.trace || settings.record)
 		bpf_get_current_comm(event->name, sizeof(event->name));
-	bpf_ringbuf_submit(event, 0);
+	// Behind recorded calls, which wake nobody, the kernel would not wake the loader either.
+	bpf_ringbuf_submit(event, settings.record ? BPF_RB_FORCE_WAKEUP : 0);
 }
 
 static __always_inline void send(uint32_t kind, uint64_t address, uint64_t size)
@@ -143,6 +144,9 @@ static __always_inline bool is_nested(struct thread *thread, const struct call *
 
 	if (!thread->sp)
 		return false;
+	// A function that ends in a jump to another: realloc(NULL, size) is still a realloc.
+	if (call->sp == thread->sp)
+		return !thread->return_address;
 	if (thread->return_address)
 		return call->sp < thread->sp && read_word(thread->sp, &now) &&
 		       now == thread->return_address && is_inside(thread, call->sp, call->fp);

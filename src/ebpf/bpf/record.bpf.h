@@ -27,7 +27,7 @@ static __always_inline void *record_begin(void *place, uint32_t kind)
 
 /*
  * Wakes nobody, as that would cost the program more than the rest of the call: the loader looks
- * every few milliseconds.
+ * every few milliseconds (RECORDER_STEP_MS).
  */
 static __always_inline void record_submit(void *place)
 {

@@ -115,6 +115,8 @@ class Header:
         self.finished = bool(self.flags & 4)
         self.free_stacks = bool(self.flags & 8)
         self.begun_by_start = bool(self.flags & 16)
+        self.attached = bool(self.flags & 64)
+        self.writer = struct.unpack_from("<QI", data, 312)[::-1] if self.attached else (self.pid, self.start_time)
         self.ended = self.state == 1
         # So many streams there are at least.
         self.streams = struct.unpack_from("<I", data, 304)[0] if self.ended else 0

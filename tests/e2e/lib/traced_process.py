@@ -124,3 +124,37 @@ def by_keeper(report):
 
 def functions(stack):
     return [frame["function"] for frame in stack["frames"]]
+
+
+class Attach:
+    """A running `mallow attach`, and its recording."""
+
+    def __init__(self, mallow, pid, path, *options, environment=None):
+        self.path = path
+        self.process = subprocess.Popen([str(mallow), "attach", "-o", str(path), *map(str, options), str(pid)],
+                                        bufsize=0, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+                                        env=clean_environment(environment))
+        self.said = ""
+        while "\nRecording into " not in f"\n{self.said}":
+            line = self.process.stderr.readline().decode()
+            assert line, f"it ended: {self.process.wait()} {self.said}"
+            self.said += line
+
+    def end(self, number=signal.SIGINT):
+        """Ends it by a signal, and returns all that it said."""
+        self.process.send_signal(number)
+        return self.wait()
+
+    def wait(self, status=0):
+        """Until it ends by itself."""
+        self.said += self.process.communicate(timeout=120)[1].decode()
+        assert self.process.returncode == status, self.said
+        return self.said
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        if self.process.poll() is None:
+            self.process.kill()
+            self.process.communicate()
