@@ -1,5 +1,5 @@
 """What `mallow memleak` costs a running program, beside bcc's memleak: a malloc/free pair, a compiler as a whole, and
-what attaching and a report cost mallow itself.
+what attaching and a report cost mallow itself. And what `mallow attach` costs it, beside `mallow memleak`.
 
 The cost is the traced program's processor time: the kernel does the work of both inside its calls."""
 import collections
@@ -43,6 +43,7 @@ class Figures:
     bare: list = dataclasses.field(default_factory=list)       # ns a pair
     ours: dict = dataclasses.field(default_factory=dict)       # {name of PAIR_WAYS: [ns a pair]}
     theirs: dict = dataclasses.field(default_factory=dict)     # the same
+    recorded: list = dataclasses.field(default_factory=list)   # ns a pair under mallow attach, whole stacks
     compiler: dict = dataclasses.field(default_factory=dict)   # {bare, mallow, bcc: [seconds]}
     stacks: int = 0                                            # of the compiler, that are whole
     cut: int = 0                                               # the others
@@ -145,7 +146,7 @@ class Tracer:
     """A tracer of a process, from the moment at which its probes are set. It writes into files: nobody reads a pipe."""
 
     def __init__(self, place, name, command, env=None):
-        self.name, self.folder = name, place.run_folder()
+        self.name, self.place, self.folder = name, place, place.run_folder()
         self.output, self.errors = self.folder / "stdout", self.folder / "stderr"
         with open(self.output, "wb") as output, open(self.errors, "wb") as errors:
             self.process = subprocess.Popen([str(word) for word in command], stdin=subprocess.DEVNULL, stdout=output,
@@ -192,6 +193,29 @@ class Ours(Tracer):
         return self.json(), used
 
 
+class Recording(Tracer):
+    """mallow attach."""
+
+    def __init__(self, place, _, pid):
+        self.path = place.run_folder() / "r.mallow"
+        super().__init__(place, "mallow attach", [place.mallow, "attach", "--no-finish", "-o", self.path, pid])
+        try:
+            self.wait_until(lambda: "\nRecording into " in self.errors.read_text())
+        except BenchError:
+            self.__exit__()
+            raise
+
+    def calls(self):
+        """How many it has recorded in the end, if none was lost."""
+        self.process.send_signal(signal.SIGINT)
+        reap(self.process)
+        told = subprocess.run([self.place.mallow, "info", "--json", self.path], capture_output=True, text=True, check=True)
+        info = json.loads(told.stdout)
+        if not info["complete"]:
+            raise BenchError(f"mallow attach has lost events: {info['losses']}")
+        return info["allocations"]
+
+
 class Theirs(Tracer):
     def __init__(self, place, *options):
         super().__init__(place, "bcc's memleak", ["memleak-bpfcc", *options, NEVER_S])
@@ -223,6 +247,15 @@ def pair_ns(place, depths, count, tracer=None, *options):
             return {depth: target.do(f"pairs {depth} {count}") for depth in depths}
 
 
+def recorded_ns(place, depth, count):
+    """ns a pair under mallow attach."""
+    with Target(place) as target, Recording(place, "-p", target.pid) as tracer:
+        took = target.do(f"pairs {depth} {count}")
+        if tracer.calls() < count:
+            raise BenchError("mallow attach: the calls of the program are not recorded")
+        return took
+
+
 def frames_of_pairs(place):
     """{depth: frames of the stack that mallow reports}"""
     found = {}
@@ -246,6 +279,7 @@ def measure_pairs(place, progress, compare, rounds, count):
             figures.ours[name].append(pair_ns(place, [depth], count, Ours, *ours)[depth])
             if compare and theirs is not None:
                 figures.theirs[name].append(pair_ns(place, [depth], count, Theirs, *theirs)[depth])
+        figures.recorded.append(recorded_ns(place, WHOLE, count))
     untraced = [name for name, values in (*figures.ours.items(), *figures.theirs.items())
                 if min(values) < 3 * min(figures.bare)]
     if untraced:
@@ -263,7 +297,11 @@ def pair_lines(figures):
                                        for statistic in (min, table.median))]
         lines.append(row)
     header = ["", "frames", "mallow memleak", "bcc's memleak"]
-    return table.rows(header + (["compared with", "share", "of medians"] if figures.theirs else []), lines, first=16)
+    lines = table.rows(header + (["compared with", "share", "of medians"] if figures.theirs else []), lines, first=16)
+    ours = figures.ours["whole stacks"]
+    return [*lines, "", f"mallow attach, whole stacks: {table.pair(figures.recorded, 0)},"
+            f" {min(figures.recorded) / min(ours):.2f} of mallow memleak's"
+            f" (of medians {table.median(figures.recorded) / table.median(ours):.2f})"]
 
 
 def compile_command(folder, level):

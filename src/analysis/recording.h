@@ -167,6 +167,15 @@ struct recording_facts {
 	bool peaks_added;              /* merged: the peak is a sum of peaks at different times */
 };
 
+/*
+ * Whether the recording has the program's end: what was not freed then never was. Not if mallow
+ * detached from it.
+ */
+static inline bool recording_facts_have_end(const struct recording_facts *facts)
+{
+	return facts->ended && facts->end_reason != TRACE_END_DETACHED;
+}
+
 struct recording_summary {
 	uint64_t calls; /* allocations */
 	uint64_t total_bytes;

@@ -72,7 +72,8 @@ static void put_never_freed(const struct sentence *sentence)
 
 	put_bytes(sentence, FINDING_NUMBER_bytes);
 	put(sentence,
-	    recording_facts(sentence->recording)->ended ? " never freed, " : " not freed, ");
+	    recording_facts_have_end(recording_facts(sentence->recording)) ? " never freed, "
+									   : " not freed, ");
 	switch (sentence->finding->kind) {
 	case FINDING_GROWS:
 		put(sentence, "growing to the end");

@@ -26,7 +26,7 @@ static void put_block(struct buf *buf, const struct style *style, const struct h
 	if (headline->block_freed)
 		buf_printf(buf, "lived %s", format_time(headline->block_lived_ns).text);
 	else
-		buf_text(buf, "was never freed");
+		buf_text(buf, headline->ended ? "was never freed" : "was not freed");
 	put_function(buf, style, ", of ", &headline->block_function);
 }
 

@@ -62,6 +62,8 @@ static void put_leaked(struct buf *buf, const struct style *style,
 		buf_printf(buf, "live then, in %s: may be no leaks\n", blocks.text);
 	else if (facts->writing)
 		buf_printf(buf, "live now, in %s not freed so far\n", blocks.text);
+	else if (facts->end_reason == TRACE_END_DETACHED)
+		buf_printf(buf, "live at the end, in %s not freed by then\n", blocks.text);
 	else if (facts->complete)
 		buf_printf(buf, "live at the end, in %s never freed\n", blocks.text);
 	else if (!facts->ended && facts->processes <= 1 && !has_gaps(facts))
@@ -91,13 +93,16 @@ static void write_moment(struct buf *buf, const struct style *style,
 			 const struct recording *recording)
 {
 	const struct recording_summary *sum = recording_summary(recording);
+	const struct recording_facts *facts = recording_facts(recording);
 
 	put_label(buf, style, "live", format_bytes(sum->peak_bytes, style->exact).text);
 	buf_printf(buf, "in %s\n", format_counted(sum->peak_blocks, "block", style->exact).text);
 	put_label(buf, style, "leaked", format_bytes(sum->leaked_bytes, style->exact).text);
 	buf_printf(buf, "of that, in %s%s\n",
 		   format_counted(sum->leaked_blocks, "block", style->exact).text,
-		   recording_facts(recording)->writing ? " not freed so far" : " never freed");
+		   facts->writing                            ? " not freed so far"
+		   : facts->end_reason == TRACE_END_DETACHED ? " not freed to the end"
+							     : " never freed");
 }
 
 void summary_write(struct buf *buf, const struct style *style, const struct recording *recording,
@@ -135,6 +140,8 @@ static const char *not_freed(const struct recording_facts *facts)
 		return "live then";
 	if (facts->live || facts->writing)
 		return "live now";
+	if (facts->end_reason == TRACE_END_DETACHED)
+		return "not freed by then";
 	if (facts->complete)
 		return "never freed";
 	if (!facts->ended && facts->processes <= 1 && !has_gaps(facts))

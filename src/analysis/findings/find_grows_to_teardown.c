@@ -78,7 +78,7 @@ struct err *find_grows_to_teardown(struct finding_search *search)
 	struct picked_function picked;
 	struct err *err;
 
-	if (!search->facts || !facts->ended || facts->duration_ns < RUN_NS_MIN)
+	if (!search->facts || !recording_facts_have_end(facts) || facts->duration_ns < RUN_NS_MIN)
 		return NULL;
 	err = find_curves(search);
 	if (!err)

@@ -170,7 +170,7 @@ struct err *headline_make(const struct recording *recording, const struct findin
 		.peak_bytes = sum->peak_bytes,
 		.peak_blocks = sum->peak_blocks,
 		.peak_ns = sum->peak_time_ns,
-		.ended = recording_facts(recording)->ended,
+		.ended = recording_facts_have_end(recording_facts(recording)),
 	};
 	const struct run_facts *facts;
 	bool own;

@@ -13,6 +13,7 @@ import mallow_reader
 import pprof_reader
 from conftest import clean_environment, need
 from servers import Server
+from terminals import Terminal
 from traced_process import Attach, Target, need_bpf
 
 DETACHED = 6
@@ -410,3 +411,32 @@ def test_attaching_and_detaching_under_load(mallow, tool, program, tmp_path):
             assert not mallow_reader.read(path).damages
             path.unlink()
         target.do("all")
+
+
+def test_top_attaches(mallow, program):
+    """A program without mallow is attached to while it is looked at, and let go."""
+    need("tmux")
+    with Target([program]) as target:
+        with Terminal(mallow, "top", target.pid) as shown:
+            shown.wait(f"mallow top  outstanding \\(pid {target.pid}\\)")
+            target.do("all")
+            screen = shown.wait("keep_large")
+            assert re.search(r"2\.60 MB +13 .*keep_large", screen), screen
+            shown.press("q")
+            shown.wait("status 0")
+        target.do("all")
+        # The recording had no name, and who made it is gone.
+        until(lambda: not tracers(target.pid))
+
+
+def tracers(pid):
+    """Processes that were made from mallow top of that PID."""
+    found = subprocess.run(["pgrep", "-f", f"mallow top {pid}$"], capture_output=True, text=True)
+    return found.stdout.split()
+
+
+def test_top_says_why_it_cannot(tool):
+    run = tool("top", "4194304", check=False)
+    assert run.returncode == 1 and run.stderr == (
+        "mallow: process 4194304 is not under mallow live or mallow run, and cannot be attached to: no process has the"
+        " PID 4194304\n")

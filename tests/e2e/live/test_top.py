@@ -1,9 +1,7 @@
 """`mallow top` in a terminal: tmux presses the keys and reads the screen."""
 import re
-import shlex
 import subprocess
 import time
-import uuid
 
 import pytest
 
@@ -11,40 +9,9 @@ from conftest import clean_environment, need
 from made_live import MadeLive
 from made_recording import Made
 from live_programs import started
+from terminals import Terminal
 
 START = ["_start", "main"]
-
-
-class Terminal:
-    """A command in a terminal of its own."""
-
-    def __init__(self, *words, width=100, height=20):
-        self.server = ["tmux", "-L", f"mallow-{uuid.uuid4().hex}", "-f", "/dev/null"]
-        command = " ".join(map(shlex.quote, map(str, words)))
-        self.call("new-session", "-d", "-x", str(width), "-y", str(height),
-                  f"{command}; echo status $?; sleep 1000")
-
-    def call(self, *words):
-        return subprocess.run([*self.server, *words], capture_output=True, text=True, check=True,
-                              env=clean_environment({"LC_ALL": "C.UTF-8", "TMUX": None})).stdout
-
-    def screen(self):
-        return self.call("capture-pane", "-p")
-
-    def press(self, *keys):
-        self.call("send-keys", *keys)
-
-    def wait(self, pattern):
-        """Until the screen has it; the screen then."""
-        for _ in range(600):
-            screen = self.screen()
-            if re.search(pattern, screen, re.M):
-                return screen
-            time.sleep(0.05)
-        raise AssertionError(f"{pattern} did not come:\n{screen}")
-
-    def close(self):
-        subprocess.run([*self.server, "kill-server"], capture_output=True)
 
 
 @pytest.fixture
@@ -292,7 +259,7 @@ def test_full_and_plumbing(mallow, agent, terminal, cache):
 @pytest.mark.parametrize("words, message", [
     (["top"], "'top' needs a process id or a recording: mallow top [OPTION…] PID|RECORDING"),
     (["top", "--interval", "0", "1"], "'0' is no value of --interval: allowed is seconds"),
-    (["top", "1"], "process 1 is not under mallow live or mallow run"),
+    (["top", "4194304"], "process 4194304 is not under mallow live or mallow run"),
     (["top", "--plumbing", "/no/such", "1"], "/no/such: No such file or directory"),
     (["top", "/no/such"], "cannot open '/no/such': No such file or directory"),
 ])

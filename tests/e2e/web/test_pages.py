@@ -7,6 +7,7 @@ import pytest
 from in_rounds import rounds  # noqa: F401
 from made_live import MadeLive
 from servers import Server
+from traced_process import Attach, Target, need_bpf
 
 NBSP = "\u00a0"
 
@@ -257,6 +258,29 @@ def test_a_recording_that_is_written(browse, mallow, rounds):  # noqa: F811
     page.wait_for(lambda: calls() == server.json("/data/last/summary")["all"]["calls"])
     page.settle()
     server.end()
+
+
+def test_a_process_that_is_attached_to(browse, mallow, compile_sample, tmp_path):
+    """The page follows it: what it allocates appears; at the end the page says so, and has all."""
+    need_bpf()
+    program = compile_sample("outstanding", "gcc", "-O2", ["-fno-builtin"])
+    path = tmp_path / "attached.mallow"
+    with Target([program]) as target, Attach(mallow, target.pid, path) as attach:
+        server = Server(mallow, path)
+        page = browse(server)
+        target.do("leak")
+        page.open()
+        page.wait_for(lambda: page.text(".live b") == "live")
+        page.wait_for(lambda: "1 allocation" in page.text(".recording-words").replace(NBSP, " "))
+        target.do("all")
+        page.wait_for(lambda: "keep_large" in page.text("main"))
+        attach.end()
+        page.wait_for(lambda: page.text(".live b") == "ended")
+        page.wait_for(lambda: "keep_large" in page.text("main"))
+        page.open("#/sites")
+        assert "keep_large" in page.text(".grid") and "2.60 MB" in page.text(".grid").replace(NBSP, " ")
+        page.settle()
+        server.end()
 
 
 @pytest.mark.long

@@ -113,6 +113,7 @@ export interface Facts {
 	complete: boolean;
 	ended: boolean;
 	writing: boolean;
+	attached: boolean;
 	end_reason: string | null;
 	end_status: number | null;
 	sample_bytes: number;

@@ -21,7 +21,9 @@ export function doubts(): string[] {
 	if (shown.lost) lines.push(`${formatCount(shown.lost)} events were lost: mallow info says why.`);
 	if (shown.damaged_chunks || shown.missing_chunks)
 		lines.push(`${shown.damaged_chunks + shown.missing_chunks} pieces of the file are damaged or missing: what was in them is not counted.`);
-	if (shown.writing) lines.push('The program still runs: what is not freed yet may still be.');
+	if (shown.attached) lines.push('mallow attached while the program ran: what it allocated before is not here.');
+	if (shown.end_reason === 'detached') lines.push('The program went on: what is not freed here may have been later.');
+	else if (shown.writing) lines.push('The program still runs: what is not freed yet may still be.');
 	else if (shown.ended && !shown.complete && !lines.length) lines.push("The recording's file was cut off: what was behind is not counted.");
 	else if (shown.core)
 		lines.push(
