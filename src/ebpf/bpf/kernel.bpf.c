@@ -89,16 +89,21 @@ static __always_inline void send(uint32_t kind, uint64_t address, uint64_t size)
 	bpf_ringbuf_submit(event, 0);
 }
 
-/* So that the report knows the name of a cache. Called when a stack is new, which is rare. */
-static __always_inline void note_cache(uint64_t key)
+/*
+ * What is known of a cache, with its name at least. Called when a stack is new, or an object is
+ * freed that is in no table: not often. NULL: there are too many caches.
+ */
+static __always_inline struct cache *known_cache(uint64_t key)
 {
 	const struct kmem_cache *cache = (const void *)key;
+	struct cache *known = bpf_map_lookup_elem(&caches, &key);
 	struct cache value = {};
 
-	if (bpf_map_lookup_elem(&caches, &key))
-		return;
+	if (known)
+		return known;
 	bpf_probe_read_kernel_str(value.name, sizeof(value.name), BPF_CORE_READ(cache, name));
 	bpf_map_update_elem(&caches, &key, &value, BPF_NOEXIST);
+	return bpf_map_lookup_elem(&caches, &key);
 }
 
 /* A hash of the stack in a scratch, of its source and frames. */
@@ -134,7 +139,7 @@ static __always_inline uint32_t take_stack_into(struct scratch *scratch,
 	if (known)
 		return *known;
 	if (source > SOURCE_LAST)
-		note_cache(source);
+		known_cache(source);
 	return stack_number(hash, &scratch->source, frames + 1, end);
 }
 
@@ -273,12 +278,10 @@ SEC("tp_btf/kmem_cache_free")
 int on_cache_free(const volatile uint64_t *context)
 {
 	struct cache *cache;
-	uint64_t key;
 
 	if (freed(context[1]) || !kernel.free_names_cache)
 		return 0;
-	key = context[2];
-	cache = bpf_map_lookup_elem(&caches, &key);
+	cache = known_cache(context[2]);
 	if (cache)
 		count(&cache->old_frees);
 	return 0;
