@@ -36,11 +36,12 @@ ROOMS = {
     "ebpf/unwind": "base hosted symbols cfi ebpf/bpf ebpf/target",
     "ebpf": "base hosted symbols cfi ebpf/bpf ebpf/target ebpf/hooks ebpf/unwind",
     "ebpf/record": "base hosted trace symbols write ebpf/bpf ebpf/target ebpf/hooks ebpf",
+    "ebpf/kernel": "base hosted ebpf ebpf/bpf",
     "finish": "base hosted hosted/files trace symbols analysis write",
     "report": "base hosted hosted/files trace symbols analysis",
     "server": "base hosted hosted/files trace symbols analysis report",
     "cli": "base hosted hosted/files trace settings symbols coredump analysis finish report server "
-           "ebpf ebpf/bpf ebpf/target ebpf/hooks ebpf/record write",
+           "ebpf ebpf/bpf ebpf/target ebpf/hooks ebpf/kernel ebpf/record write",
     "agent/unwind": "base cfi",
 }
 # The agent's, from the ground up: each may use those before it.

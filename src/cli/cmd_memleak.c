@@ -26,6 +26,7 @@ enum {
 	SORT,
 	PREFIX,
 	PERCPU,
+	ALL_PAGES,
 	FOLLOW,
 	VERBOSE,
 	JSON,
@@ -94,7 +95,9 @@ static const struct option_spec options_of_memleak[] = {
 		    .text = "the allocator's functions are called PREFIXmalloc, …"},
 	[PERCPU] = {.name = "percpu",
 		    .letter = 'P',
-		    .text = "the kernel's memory by processor: not for a process"},
+		    .text = "the kernel's memory by processor, too; not for a process"},
+	[ALL_PAGES] = {.name = "all-pages",
+		       .text = "of the kernel: pages of programs and files among the stacks, too"},
 	[FOLLOW] = {.name = "follow", .text = "trace children of the process, too"},
 	[VERBOSE] = {.name = "verbose",
 		     .letter = 'v',
@@ -181,16 +184,29 @@ static bool read_count(const char *text, uint64_t *ret)
 	return true;
 }
 
-/* Whether it is said what is to be traced. */
-static bool check_subject(const struct options *options)
+/* Whether the options fit what is traced: a process, or the kernel. */
+static bool check_subject(const struct command *command, const struct options *options)
 {
-	if (!options->values[PID] && !options->values[COMMAND_LINE]) {
-		cli_error(CLI_USAGE, "give -p PID to trace a running process, or -c COMMAND to run "
-				     "a program (the kernel's own memory cannot be traced yet)");
-		return false;
-	}
-	if (options->values[PERCPU]) {
-		cli_error(CLI_USAGE, "--percpu is about the kernel's memory, not a process's");
+	static const int of_kernel[] = {PERCPU, ALL_PAGES};
+	static const int of_process[] = {OBJECT, PREFIX, FOLLOW, PROBES};
+	bool process = options->values[PID] || options->values[COMMAND_LINE];
+	const int *others = process ? of_kernel : of_process;
+	size_t count = process ? sizeof(of_kernel) / sizeof(of_kernel[0])
+			       : sizeof(of_process) / sizeof(of_process[0]);
+
+	for (size_t i = 0; i < count; i++) {
+		const char *name = command_option(command, (size_t)others[i])->name;
+
+		if (!options->values[others[i]])
+			continue;
+		if (process)
+			cli_error(CLI_USAGE, "--%s is about the kernel's memory, not a process's",
+				  name);
+		else
+			cli_error(CLI_USAGE,
+				  "--%s is about a process: give -p PID or -c COMMAND (without "
+				  "them the kernel's own memory is traced)",
+				  name);
 		return false;
 	}
 	return true;
@@ -205,7 +221,7 @@ static bool read_wanted(const struct command *command, const struct options *opt
 	if (!options_operands(command, options, 0, 2, "interval and count") ||
 	    !options_exclusive(command, options, exclusive,
 			       sizeof(exclusive) / sizeof(exclusive[0])) ||
-	    !check_subject(options) || !read_tracer(command, options, &ret->tracer) ||
+	    !check_subject(command, options) || !read_tracer(command, options, &ret->tracer) ||
 	    !options_number(command, options, PID, 1, 0, &pid) ||
 	    !options_number(command, options, OLDER, 0, 500, &older) ||
 	    !options_number(command, options, TOP, 0, 10, &ret->top) ||
@@ -219,6 +235,8 @@ static bool read_wanted(const struct command *command, const struct options *opt
 	ret->older_ns = older * 1000000;
 	ret->older_given = options->values[OLDER] != NULL;
 	ret->by_count = sort == 1;
+	ret->percpu = options->values[PERCPU] != NULL;
+	ret->all_pages = options->values[ALL_PAGES] != NULL;
 	ret->follow = options->values[FOLLOW] != NULL;
 	ret->list_blocks = options->values[SHOW_ALLOCS] != NULL;
 	ret->addresses = options->values[VERBOSE] != NULL;

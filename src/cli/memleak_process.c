@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "cli/hooked_text.h"
+#include "cli/memleak_line.h"
 #include "cli/memleak_report.h"
 #include "hosted/cleanup.h"
 #include "hosted/now.h"
@@ -18,25 +19,9 @@
 /* After exec the new program has no allocator yet: how long to look for one. */
 #define RETRY_FOR 2000000000ull
 
-/* One line of -t. */
 static void on_call(void *argument, const struct event *event)
 {
-	struct buf *out = ((struct memleak_process *)argument)->around->out;
-
-	buf_printf(out, "%.16s-%u [%03u] %" PRIu64 ".%06u: ", event->name, event->tid, event->cpu,
-		   event->time_ns / 1000000000, (unsigned)(event->time_ns / 1000 % 1000000));
-	switch (event->kind) {
-	case EVENT_ENTERED:
-		buf_printf(out, "alloc entered, size = %" PRIu64 "\n", event->size);
-		break;
-	case EVENT_EXITED:
-		buf_printf(out, "alloc exited, size = %" PRIu64 ", result = %" PRIx64 "\n",
-			   event->size, event->address);
-		break;
-	default:
-		buf_printf(out, "free entered, address = %" PRIx64 ", size = %" PRIu64 "\n",
-			   event->address, event->size);
-	}
+	memleak_line_write(((struct memleak_process *)argument)->around->out, event);
 }
 
 static void on_fork(void *argument, pid_t child)

@@ -1,33 +1,7 @@
 #include "cli/memleak_report.h"
 
-#include <stdio.h>
-#include <time.h>
-
-#include "hosted/arena.h"
+#include "cli/memleak_parts.h"
 #include "hosted/cleanup.h"
-#include "report/format.h"
-#include "report/json/memleak_json.h"
-#include "report/text/memleak_text.h"
-
-#define WARNINGS_MAX 5
-
-/* What a view is made of. */
-struct parts {
-	VEC(struct memleak_frame) frames;
-	VEC(struct memleak_stack) stacks;
-	VEC(struct memleak_block) blocks;
-	const char *warnings[WARNINGS_MAX];
-	size_t warning_count;
-	struct arena arena;
-};
-
-static void parts_deinit(struct parts *parts)
-{
-	vec_deinit(&parts->frames);
-	vec_deinit(&parts->stacks);
-	vec_deinit(&parts->blocks);
-	arena_deinit(&parts->arena);
-}
 
 /* Why the outer frames of a stack are missing; NULL: they are not. */
 static const char *why_cut(const struct outstanding_stack *stack)
@@ -46,7 +20,7 @@ static const char *why_cut(const struct outstanding_stack *stack)
 	}
 }
 
-static struct err *add_frame(struct parts *parts, struct code_names *names,
+static struct err *add_frame(struct memleak_parts *parts, struct code_names *names,
 			     const struct target *target, uint64_t frame)
 {
 	const struct code_name *found;
@@ -66,7 +40,7 @@ static struct err *add_frame(struct parts *parts, struct code_names *names,
 	return err;
 }
 
-static struct err *add_stack(struct parts *parts, struct code_names *names,
+static struct err *add_stack(struct memleak_parts *parts, struct code_names *names,
 			     const struct target *target, const struct outstanding_stack *from)
 {
 	struct memleak_stack stack = {.bytes = from->bytes,
@@ -84,42 +58,28 @@ static struct err *add_stack(struct parts *parts, struct code_names *names,
 	return vec_push(&parts->stacks, stack) ? NULL : err_no_memory();
 }
 
-static struct err *warn(struct parts *parts, uint64_t count, const char *text)
-{
-	struct buf line = BUF_EMPTY;
-
-	if (!count || parts->warning_count == WARNINGS_MAX)
-		return NULL;
-	buf_printf(&line, "%s %s", format_count(count, true).text, text);
-
-	const char *copy = buf_string(&line) ? arena_text(&parts->arena, buf_string(&line)) : NULL;
-
-	buf_deinit(&line);
-	if (!copy)
-		return err_no_memory();
-	parts->warnings[parts->warning_count++] = copy;
-	return NULL;
-}
-
-static struct err *add_warnings(struct parts *parts, const struct tracer *tracer)
+static struct err *add_warnings(struct memleak_parts *parts, const struct tracer *tracer)
 {
 	const struct bpf_losses lost = tracer_losses(tracer);
-	struct err *err = warn(parts, lost.blocks,
-			       "allocations are not counted: the table of live blocks was full "
-			       "(--blocks makes it larger)");
+	struct err *err =
+		memleak_parts_warn(parts, lost.blocks,
+				   "allocations are not counted: the table of live blocks was full "
+				   "(--blocks makes it larger)");
 
 	if (!err)
-		err = warn(parts, lost.stacks,
-			   "allocations have no stack: there was no room for more stacks "
-			   "(--stack-storage-size makes it larger)");
+		err = memleak_parts_warn(
+			parts, lost.stacks,
+			"allocations have no stack: there was no room for more stacks "
+			"(--stack-storage-size makes it larger)");
 	if (!err)
-		err = warn(parts, lost.events,
-			   "events were lost: sums of mmap may be wrong, and lines of -t missing");
+		err = memleak_parts_warn(
+			parts, lost.events,
+			"events were lost: sums of mmap may be wrong, and lines of -t missing");
 	if (!err)
-		err = warn(parts, lost.calls,
-			   "calls were not seen: the kernel had no memory for them");
+		err = memleak_parts_warn(parts, lost.calls,
+					 "calls were not seen: the kernel had no memory for them");
 	if (!err)
-		err = warn(
+		err = memleak_parts_warn(
 			parts, tracer_code_left_out(tracer),
 			"pieces of code have no unwind tables, as the process has mapped more than "
 			"there is room for: stacks end there");
@@ -145,7 +105,7 @@ static struct err *read_made(struct code_names *names, const struct target *targ
 
 static struct err *fill(const struct memleak_wanted *wanted, struct tracer *tracer,
 			struct code_names *names, const struct outstanding *all,
-			struct parts *parts)
+			struct memleak_parts *parts)
 {
 	const struct target *target = tracer_target(tracer);
 	size_t shown = all->stacks.count;
@@ -157,35 +117,22 @@ static struct err *fill(const struct memleak_wanted *wanted, struct tracer *trac
 		err = read_made(names, target, all->stacks.items, shown);
 	for (size_t i = 0; !err && i < shown; i++)
 		err = add_stack(parts, names, target, &all->stacks.items[i]);
-	for (size_t i = 0; !err && i < all->blocks.count; i++)
-		if (!vec_push(&parts->blocks, (struct memleak_block){all->blocks.items[i].address,
-								     all->blocks.items[i].size}))
-			err = err_no_memory();
+	if (!err)
+		err = memleak_parts_add_blocks(parts, all);
 	return err ? err : add_warnings(parts, tracer);
-}
-
-static uint64_t count_whole(const struct outstanding *all)
-{
-	uint64_t whole = 0;
-
-	for (size_t i = 0; i < all->stacks.count; i++)
-		whole += all->stacks.items[i].number != STACK_NONE &&
-			 all->stacks.items[i].end == STACK_WHOLE;
-	return whole;
 }
 
 struct err *memleak_report(const struct memleak_wanted *wanted,
 			   const struct memleak_subject *subject, struct buf *out)
 {
 	cleanup(outstanding_deinit) struct outstanding all = {0};
-	cleanup(parts_deinit) struct parts parts = {0};
+	cleanup(memleak_parts_deinit) struct memleak_parts parts = {0};
 	struct memleak_view view = {.process = subject->title,
 				    .pid = (uint32_t)subject->pid,
 				    .name = subject->name,
 				    .ended = subject->ended,
 				    .no_stacks = !wanted->tracer.depth,
 				    .older_ms = subject->older_ns / 1000000};
-	time_t now = time(NULL);
 	struct err *err = tracer_read(subject->tracer, subject->older_ns, wanted->list_blocks,
 				      wanted->by_count, &all);
 
@@ -193,23 +140,8 @@ struct err *memleak_report(const struct memleak_wanted *wanted,
 		err = fill(wanted, subject->tracer, subject->names, &all, &parts);
 	if (err)
 		return err;
-	localtime_r(&now, &view.time);
-	view.frames = parts.frames.items;
-	view.stacks = parts.stacks.items;
-	view.stack_count = parts.stacks.count;
-	view.blocks = parts.blocks.items;
-	view.block_count = parts.blocks.count;
-	view.all_stacks = all.stacks.count;
-	view.all_whole = count_whole(&all);
-	view.all_bytes = all.bytes;
-	view.all_blocks = all.block_count;
-	view.young = all.young;
+	memleak_parts_sum(&all, &view);
 	view.sample_rate = wanted->tracer.sample_rate;
-	view.warnings = parts.warnings;
-	view.warning_count = parts.warning_count;
-	if (wanted->json)
-		memleak_json_write(out, &view);
-	else
-		memleak_text_write(out, &(struct memleak_style){wanted->addresses}, &view);
+	memleak_parts_write(&parts, wanted, &view, out);
 	return NULL;
 }

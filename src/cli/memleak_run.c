@@ -6,6 +6,7 @@
 #include <wordexp.h>
 
 #include "cli/cli.h"
+#include "cli/memleak_kernel.h"
 #include "cli/memleak_trace.h"
 #include "ebpf/bpf_support.h"
 #include "ebpf/target/launch.h"
@@ -42,7 +43,8 @@ static int start(const char *line, pid_t *ret)
 int memleak_run(struct memleak_wanted *wanted)
 {
 	struct buf out, notes;
-	int status = cli_report_err(bpf_support_check());
+	bool kernel = !wanted->command && !wanted->pid;
+	int status = cli_report_err(kernel ? bpf_support_check_kernel() : bpf_support_check());
 
 	if (status == CLI_OK && wanted->command)
 		status = start(wanted->command, &wanted->pid);
@@ -56,8 +58,11 @@ int memleak_run(struct memleak_wanted *wanted)
 	if (wanted->command)
 		buf_printf(said, "Executing '%s' and tracing the resulting process.\n",
 			   wanted->command);
-	buf_printf(said, "Attaching to pid %d, Ctrl+C to quit.\n", (int)wanted->pid);
-	status = memleak_trace(wanted, &out, said);
+	if (kernel)
+		buf_text(said, "Attaching to kernel allocators, Ctrl+C to quit.\n");
+	else
+		buf_printf(said, "Attaching to pid %d, Ctrl+C to quit.\n", (int)wanted->pid);
+	status = kernel ? memleak_kernel(wanted, &out, said) : memleak_trace(wanted, &out, said);
 	buf_deinit(&out);
 	buf_deinit(&notes);
 	return status;

@@ -11,7 +11,9 @@
 struct memleak_wanted {
 	struct tracer_options tracer;
 	const char *command; /* to be run; NULL: trace pid */
-	pid_t pid;
+	pid_t pid;           /* 0, without a command: trace the kernel's own memory … */
+	bool percpu;         /* … of processors, too */
+	bool all_pages;      /* … also pages of programs and files, by stack */
 	bool follow;
 	uint64_t older_ns;
 	bool older_given; /* else it does not count once the process has ended */

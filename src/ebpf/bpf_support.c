@@ -1,6 +1,7 @@
 /* See bpf_support.h. */
 #include "ebpf/bpf_support.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <limits.h>
 #include <linux/capability.h>
@@ -35,29 +36,54 @@ static const char *own_path(char *path, size_t size)
 	return length > 0 ? path : "mallow";
 }
 
-static struct err *check_capabilities(void)
+/* What a capability is needed for: to trace processes, or the kernel's memory. */
+#define PROCESSES 1u
+#define KERNEL    2u
+
+static const struct {
+	int number;
+	int instead; /* a capability that has this one in it; 0: none */
+	unsigned int use;
+	const char *name, *what;
+} needed[] = {
+	{CAP_BPF, CAP_SYS_ADMIN, PROCESSES | KERNEL, "CAP_BPF", "to load BPF programs"},
+	{CAP_PERFMON, CAP_SYS_ADMIN, PROCESSES | KERNEL, "CAP_PERFMON", "to set probes"},
+	{CAP_SYS_PTRACE, 0, PROCESSES, "CAP_SYS_PTRACE", "to look at another process"},
+	{CAP_CHECKPOINT_RESTORE, CAP_SYS_ADMIN, PROCESSES, "CAP_CHECKPOINT_RESTORE",
+	 "to open the files that a process has mapped"},
+	{CAP_SYSLOG, 0, KERNEL, "CAP_SYSLOG", "to see the kernel's addresses"},
+};
+#define NEEDED (sizeof(needed) / sizeof(needed[0]))
+
+/* All that a use needs, as setcap wants it: "cap_bpf,cap_perfmon". */
+static const char *setcap_list(unsigned int use, char *list, size_t size)
 {
-	char path[PATH_MAX];
-	static const struct {
-		int number;
-		int instead; /* a capability that has this one in it; 0: none */
-		const char *name, *what;
-	} needed[] = {
-		{CAP_BPF, CAP_SYS_ADMIN, "CAP_BPF", "to load BPF programs"},
-		{CAP_PERFMON, CAP_SYS_ADMIN, "CAP_PERFMON", "to set probes"},
-		{CAP_SYS_PTRACE, 0, "CAP_SYS_PTRACE", "to look at another process"},
-		{CAP_CHECKPOINT_RESTORE, CAP_SYS_ADMIN, "CAP_CHECKPOINT_RESTORE",
-		 "to open the files that a process has mapped"},
-	};
+	size_t length = 0;
+
+	list[0] = 0;
+	for (size_t i = 0; i < NEEDED; i++)
+		if (needed[i].use & use && length < size)
+			length += (size_t)snprintf(list + length, size - length, "%s%s",
+						   length ? "," : "", needed[i].name);
+	for (char *c = list; *c; c++)
+		*c = (char)tolower((unsigned char)*c);
+	return list;
+}
+
+static struct err *check_capabilities(unsigned int use)
+{
+	char path[PATH_MAX], list[128];
 	uint64_t have = capabilities();
 
-	for (size_t i = 0; i < sizeof(needed) / sizeof(needed[0]); i++) {
-		if (have >> needed[i].number & 1 ||
+	for (size_t i = 0; i < NEEDED; i++) {
+		if (!(needed[i].use & use) || have >> needed[i].number & 1 ||
 		    (needed[i].instead && have >> needed[i].instead & 1))
 			continue;
 		return err_create("the capability %s is missing (%s): run mallow as root, or give "
-				  "it by 'setcap " BPF_SUPPORT_CAPABILITIES "+ep %s'",
-				  needed[i].name, needed[i].what, own_path(path, sizeof(path)));
+				  "it by 'setcap %s+ep %s'",
+				  needed[i].name, needed[i].what,
+				  setcap_list(use, list, sizeof(list)),
+				  own_path(path, sizeof(path)));
 	}
 	return NULL;
 }
@@ -71,9 +97,9 @@ static bool is_locked_down(void)
 	return file && fgets(text, sizeof(text), file) && strstr(text, "[confidentiality]");
 }
 
-struct err *bpf_support_check(void)
+static struct err *check(unsigned int use)
 {
-	struct err *err = check_capabilities();
+	struct err *err = check_capabilities(use);
 	struct utsname host;
 
 	if (err)
@@ -87,6 +113,16 @@ struct err *bpf_support_check(void)
 		return err_create("the kernel's lockdown mode is 'confidentiality', which forbids "
 				  "BPF programs to read memory; 'integrity' does not");
 	return NULL;
+}
+
+struct err *bpf_support_check(void)
+{
+	return check(PROCESSES);
+}
+
+struct err *bpf_support_check_kernel(void)
+{
+	return check(KERNEL);
 }
 
 /* What libbpf said first of what went wrong. */

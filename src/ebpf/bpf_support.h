@@ -6,14 +6,13 @@
 
 #include "hosted/err.h"
 
-/* The capabilities that a message names, for setcap. */
-#define BPF_SUPPORT_CAPABILITIES "cap_bpf,cap_perfmon,cap_sys_ptrace,cap_checkpoint_restore"
-
 /*
- * Looks at what is needed before anything is loaded: capabilities, the kernel's own types (BTF),
- * and lockdown. The error names what is missing and what to do.
+ * Looks at what tracing processes needs before anything is loaded: capabilities, the kernel's own
+ * types (BTF), and lockdown. The error names what is missing and what to do.
  */
 struct err *bpf_support_check(void);
+/* The same for tracing the kernel's own memory, which needs other capabilities. */
+struct err *bpf_support_check_kernel(void);
 
 /*
  * Loads the programs of an opened skeleton. The error holds what libbpf or the kernel's verifier

@@ -53,6 +53,8 @@ static int by_bytes(const void *left, const void *right)
 {
 	const struct outstanding_stack *a = left, *b = right;
 
+	if (a->doubted != b->doubted)
+		return a->doubted ? 1 : -1;
 	if (a->bytes != b->bytes)
 		return a->bytes > b->bytes ? -1 : 1;
 	return (a->number > b->number) - (a->number < b->number);
@@ -62,6 +64,8 @@ static int by_blocks(const void *left, const void *right)
 {
 	const struct outstanding_stack *a = left, *b = right;
 
+	if (a->doubted != b->doubted)
+		return by_bytes(left, right);
 	return a->blocks != b->blocks ? (a->blocks > b->blocks ? -1 : 1) : by_bytes(left, right);
 }
 

@@ -17,6 +17,8 @@ struct outstanding_stack {
 	uint64_t bytes;
 	uint64_t blocks;
 	const uint64_t *frames; /* see FRAME_INTERRUPTED; they live as long as the tracer */
+	uint64_t source;        /* of the kernel's memory, see kernel_shared.h; else 0 */
+	bool doubted;           /* most of its blocks are freed: it comes after the others */
 };
 
 struct outstanding_block {

@@ -20,13 +20,29 @@ struct memleak_frame {
 
 struct memleak_stack {
 	uint64_t bytes, blocks;
-	const char *cut;                 /* why its outer frames are missing; NULL: it is whole */
-	bool lost;                       /* it has no frames, as there was no room for it */
+	const char *cut;   /* why its outer frames are missing; NULL: it is whole */
+	const char *cache; /* of the kernel's, that the blocks are in; NULL: in none, or unknown */
+	const char *doubt; /* why its numbers are too high; NULL: they are not */
+	bool lost;         /* it has no frames, as there was no room for it */
 	size_t first_frame, frame_count; /* of view->frames, innermost first */
 };
 
 struct memleak_block {
 	uint64_t address, size;
+};
+
+/* Pages of one use that are not among the stacks. */
+struct memleak_pages {
+	const char *name; /* in JSON */
+	const char *text;
+	uint64_t bytes, pages;
+};
+
+/* A cache of the kernel that has fewer objects than are counted. */
+struct memleak_cache {
+	const char *name;
+	uint64_t outstanding;
+	int64_t grew;
 };
 
 struct memleak_view {
@@ -48,7 +64,13 @@ struct memleak_view {
 	uint64_t young;                 /* blocks left out because they are younger than … */
 	uint64_t older_ms;              /* … this */
 	uint64_t sample_rate;           /* numbers are estimates from one allocation in so many */
-	const char *const *warnings;    /* what was lost, a sentence each */
+	bool kernel; /* the kernel's memory: pid 0, and the following may be there */
+	const struct memleak_pages *pages; /* largest first */
+	size_t page_count;
+	const struct memleak_cache *caches;
+	size_t cache_count;
+	uint64_t gone;               /* blocks left out: they are freed, though no free was seen */
+	const char *const *warnings; /* what was lost, a sentence each */
 	size_t warning_count;
 };
 

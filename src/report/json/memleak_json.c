@@ -25,6 +25,10 @@ static void put_stack(struct json_writer *json, const struct memleak_view *view,
 	json_field_u64(json, "allocations", stack->blocks);
 	json_field_bool(json, "whole", !stack->cut && !stack->lost);
 	json_field_text(json, "cut", stack->lost ? "stack information lost" : stack->cut);
+	if (view->kernel) {
+		json_field_text(json, "cache", stack->cache);
+		json_field_text(json, "doubt", stack->doubt);
+	}
 	json_key(json, "frames");
 	json_array(json);
 	for (size_t i = 0; i < stack->frame_count; i++)
@@ -41,6 +45,32 @@ static void put_blocks(struct json_writer *json, const struct memleak_view *view
 		json_object(json);
 		json_field_hex(json, "address", view->blocks[i].address);
 		json_field_u64(json, "size", view->blocks[i].size);
+		json_end(json);
+	}
+	json_end(json);
+}
+
+/* Of the kernel only. */
+static void put_kernel(struct json_writer *json, const struct memleak_view *view)
+{
+	json_field_u64(json, "gone_allocations", view->gone);
+	json_key(json, "pages");
+	json_array(json);
+	for (size_t i = 0; i < view->page_count; i++) {
+		json_object(json);
+		json_field_text(json, "use", view->pages[i].name);
+		json_field_u64(json, "bytes", view->pages[i].bytes);
+		json_field_u64(json, "pages", view->pages[i].pages);
+		json_end(json);
+	}
+	json_end(json);
+	json_key(json, "caches");
+	json_array(json);
+	for (size_t i = 0; i < view->cache_count; i++) {
+		json_object(json);
+		json_field_text(json, "name", view->caches[i].name);
+		json_field_u64(json, "outstanding", view->caches[i].outstanding);
+		json_field_i64(json, "grew", view->caches[i].grew);
 		json_end(json);
 	}
 	json_end(json);
@@ -69,6 +99,8 @@ void memleak_json_write(struct buf *buf, const struct memleak_view *view)
 	for (size_t i = 0; i < view->warning_count; i++)
 		json_text(&json, view->warnings[i]);
 	json_end(&json);
+	if (view->kernel)
+		put_kernel(&json, view);
 	if (view->blocks)
 		put_blocks(&json, view);
 	json_key(&json, "stacks");

@@ -39,6 +39,10 @@ static void put_stack(struct buf *buf, const struct memleak_style *style,
 		buf_text(buf, "\t\tstack information lost\n");
 	else if (stack->cut)
 		buf_printf(buf, "\t\t[cut: %s]\n", stack->cut);
+	if (style->addresses && stack->cache)
+		buf_printf(buf, "\t\t[cache: %s]\n", stack->cache);
+	if (stack->doubt)
+		buf_printf(buf, "\t\t[%s]\n", stack->doubt);
 }
 
 /* The last lines: all of it, how far the stacks can be trusted, and what is not shown. */
@@ -60,6 +64,22 @@ static void put_sum(struct buf *buf, const struct memleak_view *view)
 			   "\tNot shown: %" PRIu64 " allocations younger than %" PRIu64
 			   " ms (-o).\n",
 			   view->young, view->older_ms);
+	if (view->gone)
+		buf_printf(
+			buf,
+			"\tNot shown: %" PRIu64
+			" allocations whose free was not seen; their memory is used otherwise.\n",
+			view->gone);
+}
+
+/* Pages by their use: what else the kernel has given away. */
+static void put_pages(struct buf *buf, const struct memleak_view *view)
+{
+	if (view->page_count)
+		buf_text(buf, "\tBesides, in pages:\n");
+	for (size_t i = 0; i < view->page_count; i++)
+		buf_printf(buf, "\t\t%" PRIu64 " bytes in %" PRIu64 " pages: %s\n",
+			   view->pages[i].bytes, view->pages[i].pages, view->pages[i].text);
 }
 
 void memleak_text_write(struct buf *buf, const struct memleak_style *style,
@@ -78,6 +98,7 @@ void memleak_text_write(struct buf *buf, const struct memleak_style *style,
 	for (size_t i = view->stack_count; i-- > 0;)
 		put_stack(buf, style, view, &view->stacks[i]);
 	put_sum(buf, view);
+	put_pages(buf, view);
 	for (size_t i = 0; i < view->warning_count; i++)
 		buf_printf(buf, "\tWARNING: %s\n", view->warnings[i]);
 }

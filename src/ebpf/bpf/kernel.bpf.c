@@ -1,0 +1,388 @@
+/*
+ * The probes on the kernel's own allocators: kmalloc, its caches, its pages, and memory by
+ * processor.
+ *
+ * The programs run wherever the kernel allocates: in interrupts, with locks held. So nothing here
+ * waits or allocates, and all tables have their memory from the start. An allocation is seen after
+ * it was made, and a free before it is: nobody else has the address meanwhile, so the table never
+ * has it wrong.
+ *
+ * A program's context is the tracepoint's parameters, a word each.
+ */
+#include "ebpf/bpf/kernel_shared.h"
+#include "ebpf/bpf/kernel_types.bpf.h"
+#include "ebpf/bpf/outstanding.bpf.h"
+
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_tracing.h>
+
+#define EEXIST 17
+
+/* Below it are no addresses: NULL, and what kmalloc(0) returns. */
+#define ADDRESS_MIN 4096
+
+/* How often the taking of a stack can be interrupted, each time by another that takes one. */
+#define SCRATCHES 4
+
+struct scratch {
+	uint64_t source;
+	uint64_t frames[KERNEL_FRAMES_MAX];
+};
+
+struct scratches {
+	uint32_t busy[SCRATCHES];
+	struct scratch list[SCRATCHES];
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, uint32_t);
+	__type(value, struct scratches);
+} scratches SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, CACHES_MAX);
+	__type(key, uint64_t);
+	__type(value, struct cache);
+} caches SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1);
+	__uint(key_size, 4);
+	__uint(value_size, 8);
+} movable SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 1 << 22);
+} events SEC(".maps");
+
+const volatile struct kernel_settings kernel = {0};
+struct kernel_losses kernel_losses = {0};
+
+/* A line of -t. What we do ourselves to print it is left out: it would never end. */
+static __always_inline void send(uint32_t kind, uint64_t address, uint64_t size)
+{
+	uint64_t thread = bpf_get_current_pid_tgid();
+	struct event *event;
+
+	if (thread >> 32 == settings.process)
+		return;
+	event = bpf_ringbuf_reserve(&events, sizeof(*event), 0);
+	if (!event) {
+		count(&state.losses.events);
+		return;
+	}
+	event->kind = kind;
+	event->tid = (uint32_t)thread;
+	event->time_ns = bpf_ktime_get_ns();
+	event->address = address;
+	event->size = size;
+	event->stack = STACK_NONE;
+	event->caller = 0;
+	event->cpu = bpf_get_smp_processor_id();
+	bpf_get_current_comm(event->name, sizeof(event->name));
+	bpf_ringbuf_submit(event, 0);
+}
+
+/*
+ * What is known of a cache, with its name at least. Called when a stack is new, or an object is
+ * freed that is in no table: not often. NULL: there are too many caches.
+ */
+static __always_inline struct cache *known_cache(uint64_t key)
+{
+	const struct kmem_cache *cache = (const void *)key;
+	struct cache *known = bpf_map_lookup_elem(&caches, &key);
+	struct cache value = {};
+
+	if (known)
+		return known;
+	bpf_probe_read_kernel_str(value.name, sizeof(value.name), BPF_CORE_READ(cache, name));
+	bpf_map_update_elem(&caches, &key, &value, BPF_NOEXIST);
+	return bpf_map_lookup_elem(&caches, &key);
+}
+
+/* A hash of the stack in a scratch, of its source and frames. */
+static __always_inline uint64_t hash_of(const struct scratch *scratch, uint32_t frames)
+{
+	uint64_t hash = scratch->source;
+
+	for (uint32_t i = 0; i < KERNEL_FRAMES_MAX && i < frames; i++) {
+		hash = (hash ^ scratch->frames[i]) * 0x9e3779b97f4a7c15ull;
+		hash ^= hash >> 32;
+	}
+	return hash;
+}
+
+/* Takes the kernel's stack from here on into the scratch, and returns its number. */
+static __always_inline uint32_t take_stack_into(struct scratch *scratch,
+						const volatile void *context, uint64_t source)
+{
+	uint32_t room = settings.depth * 8;
+	const uint32_t *known;
+	uint32_t frames, end;
+	uint64_t hash;
+	long size;
+
+	scratch->source = source;
+	if (room > sizeof(scratch->frames))
+		room = sizeof(scratch->frames);
+	size = bpf_get_stack((void *)context, scratch->frames, room, 0);
+	frames = size > 0 ? (uint32_t)size / 8 : 0;
+	end = frames >= settings.depth ? STACK_TOO_DEEP : STACK_WHOLE;
+	hash = hash_of(scratch, frames);
+	known = bpf_map_lookup_elem(&stack_ids, &hash);
+	if (known)
+		return *known;
+	if (source > SOURCE_LAST)
+		known_cache(source);
+	return stack_number(hash, &scratch->source, frames + 1, end);
+}
+
+/* The number of the stack that allocates from this source. STACK_NONE: lost, and counted. */
+static __always_inline uint32_t take_stack(const volatile void *context, uint64_t source)
+{
+	uint32_t zero = 0;
+	struct scratches *mine = bpf_map_lookup_elem(&scratches, &zero);
+	uint32_t number;
+
+	if (!mine || !settings.depth)
+		return STACK_NONE;
+	// A flag for each, no level: a program that was preempted may end before a later one.
+	for (uint32_t i = 0; i < SCRATCHES; i++) {
+		if (__sync_lock_test_and_set(&mine->busy[i], 1))
+			continue;
+		number = take_stack_into(&mine->list[i], context, source);
+		__sync_lock_test_and_set(&mine->busy[i], 0);
+		return number;
+	}
+	count(&kernel_losses.scratch);
+	return STACK_NONE;
+}
+
+static __always_inline bool is_wanted(uint64_t size)
+{
+	return size >= settings.min_size && size <= settings.max_size &&
+	       (settings.sample_rate <= 1 || bpf_get_prandom_u32() % settings.sample_rate == 0);
+}
+
+static __always_inline void put(uint64_t key, const struct block *block)
+{
+	long status = bpf_map_update_elem(&blocks, &key, block, BPF_NOEXIST);
+	struct block before;
+
+	if (status == -EEXIST) {
+		count(&kernel_losses.missed_frees);
+		take_block(key, &before);
+		status = bpf_map_update_elem(&blocks, &key, block, BPF_ANY);
+	}
+	if (status)
+		count(&state.losses.blocks);
+	else if (settings.combined)
+		add_to_stack(block, 1);
+}
+
+static __always_inline void allocated(const volatile void *context, uint64_t key, uint64_t size,
+				      uint64_t source)
+{
+	struct block block = {.size = size};
+
+	if (key < ADDRESS_MIN || !is_wanted(size))
+		return;
+	if (!settings.combined)
+		block.time_ns = bpf_ktime_get_ns();
+	block.stack = take_stack(context, source);
+	put(key, &block);
+	if (settings.trace)
+		send(EVENT_EXITED, key, size);
+}
+
+/* Returns whether the address was in the table. */
+static __always_inline bool freed(uint64_t key)
+{
+	struct block block;
+
+	if (key < ADDRESS_MIN)
+		return true;
+	if (!settings.combined && !settings.trace)
+		return !bpf_map_delete_elem(&blocks, &key);
+	if (!take_block(key, &block))
+		return false;
+	if (settings.trace)
+		send(EVENT_FREED, key, block.size);
+	return true;
+}
+
+static __always_inline void on_slab_alloc(const volatile uint64_t *context)
+{
+	// Read first: the verifier wants loads from constant places, not from a chosen one.
+	uint64_t third = context[2], fourth = context[3], fifth = context[4];
+	const struct kmem_cache *cache = (const void *)third;
+
+	if (kernel.cache_layout == SLAB_SIZES)
+		allocated(context, context[1], fourth, SOURCE_ANY_SLAB);
+	else if (kernel.cache_layout == SLAB_CACHE_SIZES)
+		allocated(context, context[1], fifth, third);
+	else
+		allocated(context, context[1], BPF_CORE_READ(cache, size), third);
+}
+
+static __always_inline void on_kmalloc_alloc(const volatile uint64_t *context)
+{
+	uint64_t fourth = context[3], fifth = context[4];
+
+	allocated(context, context[1], kernel.kmalloc_layout == SLAB_SIZES ? fourth : fifth,
+		  SOURCE_KMALLOC);
+}
+
+SEC("tp_btf/kmalloc")
+int on_kmalloc(const volatile uint64_t *context)
+{
+	on_kmalloc_alloc(context);
+	return 0;
+}
+
+SEC("tp_btf/kmalloc_node")
+int on_kmalloc_node(const volatile uint64_t *context)
+{
+	on_kmalloc_alloc(context);
+	return 0;
+}
+
+SEC("tp_btf/kmem_cache_alloc")
+int on_cache_alloc(const volatile uint64_t *context)
+{
+	on_slab_alloc(context);
+	return 0;
+}
+
+SEC("tp_btf/kmem_cache_alloc_node")
+int on_cache_alloc_node(const volatile uint64_t *context)
+{
+	on_slab_alloc(context);
+	return 0;
+}
+
+SEC("tp_btf/kfree")
+int on_kfree(const volatile uint64_t *context)
+{
+	freed(context[1]);
+	return 0;
+}
+
+SEC("tp_btf/kmem_cache_free")
+int on_cache_free(const volatile uint64_t *context)
+{
+	struct cache *cache;
+
+	if (freed(context[1]) || !kernel.free_names_cache)
+		return 0;
+	cache = known_cache(context[2]);
+	if (cache)
+		count(&cache->old_frees);
+	return 0;
+}
+
+/* Before 5.18: …, the pointer. The size is what was asked for. */
+SEC("tp_btf/percpu_alloc_percpu")
+int on_percpu_alloc_old(const volatile uint64_t *context)
+{
+	allocated(context, PERCPU_KEY(context[6]), context[2], SOURCE_PERCPU);
+	return 0;
+}
+
+/* …, the pointer, the size with what is around it, … */
+SEC("tp_btf/percpu_alloc_percpu")
+int on_percpu_alloc(const volatile uint64_t *context)
+{
+	allocated(context, PERCPU_KEY(context[7]), context[8], SOURCE_PERCPU);
+	return 0;
+}
+
+SEC("tp_btf/percpu_free_percpu")
+int on_percpu_free(const volatile uint64_t *context)
+{
+	freed(PERCPU_KEY(context[2]));
+	return 0;
+}
+
+/* Marks the frames of a movable page, or removes their marks. */
+static __always_inline void mark(uint64_t page, uint32_t order, bool set)
+{
+	uint64_t frame = (page - kernel.page_base) / bpf_core_type_size(struct page);
+	uint32_t zero = 0;
+	uint64_t *words = bpf_map_lookup_elem(&movable, &zero);
+	uint64_t bits = order >= 6 ? ~0ull : ((1ull << (1ull << order)) - 1) << (frame & 63);
+	uint32_t count = order > 6 ? 1u << ((order - 6) & 15) : 1;
+
+	for (uint32_t i = 0; words && i < 1u << 12 && i < count; i++) {
+		uint64_t at = frame / 64 + i;
+
+		if (at >= kernel.frame_words)
+			return;
+		// Other frames of the word may be marked on another processor.
+		if (set)
+			__sync_fetch_and_or(&words[at], bits);
+		else if (words[at] & bits)
+			__sync_fetch_and_and(&words[at], ~bits);
+	}
+}
+
+/*
+ * A block of pages of which the first ones are freed: the others stay. They are put back as the
+ * kernel's page allocator divides them, so that each can be found when it is freed.
+ */
+static __always_inline void keep_rest(uint64_t page, uint32_t order, struct block *block)
+{
+	uint64_t size = PAGE_BYTES << order;
+
+	for (uint32_t i = 0; i < 16 && size < block->size; i++) {
+		struct block piece = *block;
+
+		piece.size = size;
+		put(page + (size / PAGE_BYTES) * bpf_core_type_size(struct page), &piece);
+		size *= 2;
+	}
+}
+
+/* raw_tp for pages: to tp_btf their addresses are pointers, which it does not let be divided. */
+SEC("raw_tp/mm_page_alloc")
+int on_page_alloc(const volatile uint64_t *context)
+{
+	uint64_t page = context[0];
+	uint32_t order = (uint32_t)context[1] & 31;
+	bool can_move = (uint32_t)context[2] & GFP_MOVABLE;
+
+	if (!page)
+		return 0;
+	if (can_move && kernel.page_base)
+		mark(page, order, true);
+	if (!can_move || kernel.all_pages)
+		allocated(context, page, PAGE_BYTES << order,
+			  can_move ? SOURCE_MOVABLE : SOURCE_PAGES);
+	return 0;
+}
+
+SEC("raw_tp/mm_page_free")
+int on_page_free(const volatile uint64_t *context)
+{
+	uint64_t page = context[0];
+	uint32_t order = (uint32_t)context[1] & 31;
+	struct block block;
+
+	if (kernel.page_base)
+		mark(page, order, false);
+	if (!take_block(page, &block))
+		return 0;
+	if (block.size > PAGE_BYTES << order)
+		keep_rest(page, order, &block);
+	if (settings.trace)
+		send(EVENT_FREED, page, PAGE_BYTES << order);
+	return 0;
+}
+
+char _license[] SEC("license") = "Dual MIT/GPL";

@@ -1,0 +1,137 @@
+#include "ebpf/kernel/page_flags.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <linux/kernel-page-flags.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "hosted/cleanup.h"
+#include "hosted/map.h"
+
+/* Pages that are read at once. */
+#define NEIGHBOURS 512
+
+#ifndef KPF_PGTABLE
+#define KPF_PGTABLE 26
+#endif
+
+struct neighbours {
+	struct neighbours *next;
+	uint8_t use[NEIGHBOURS]; /* enum page_use */
+};
+
+struct page_flags {
+	int file;       /* -1: none */
+	struct map map; /* frame / NEIGHBOURS: address of the struct neighbours */
+	struct neighbours *all;
+};
+
+struct err *page_flags_create(struct page_flags **ret)
+{
+	struct page_flags *flags = calloc(1, sizeof(*flags));
+
+	if (!flags)
+		return err_no_memory();
+	flags->file = open("/proc/kpageflags", O_RDONLY | O_CLOEXEC);
+	*ret = flags;
+	return NULL;
+}
+
+void page_flags_destroy(struct page_flags *flags)
+{
+	if (!flags)
+		return;
+	while (flags->all) {
+		struct neighbours *next = flags->all->next;
+
+		free(flags->all);
+		flags->all = next;
+	}
+	map_deinit(&flags->map);
+	if (flags->file >= 0)
+		close(flags->file);
+	free(flags);
+}
+
+static enum page_use use_of(uint64_t flags)
+{
+	const struct {
+		int flag;
+		enum page_use use;
+	} uses[] = {
+		{KPF_NOPAGE, PAGE_UNKNOWN},
+		{KPF_BUDDY, PAGE_FREE},
+		{KPF_SLAB, PAGE_SLAB},
+		{KPF_PGTABLE, PAGE_TABLE},
+		{KPF_ANON, PAGE_PROGRAM},
+		{KPF_HUGE, PAGE_PROGRAM},
+		{KPF_LRU, PAGE_FILE},
+		{KPF_MMAP, PAGE_FILE},
+		{KPF_COMPOUND_TAIL, PAGE_SLAB_PART},
+	};
+
+	for (size_t i = 0; i < sizeof(uses) / sizeof(uses[0]); i++)
+		if (flags >> uses[i].flag & 1)
+			return uses[i].use;
+	return PAGE_KERNEL;
+}
+
+/* NULL: no memory. */
+static struct neighbours *read_neighbours(struct page_flags *flags, uint64_t number)
+{
+	struct neighbours *found = malloc(sizeof(*found));
+	uint64_t words[NEIGHBOURS];
+	ssize_t size;
+
+	if (!found)
+		return NULL;
+	size = pread(flags->file, words, sizeof(words), (off_t)(number * sizeof(words)));
+	for (size_t i = 0; i < NEIGHBOURS; i++)
+		found->use[i] = (ssize_t)(i * 8) < size ? (uint8_t)use_of(words[i]) : PAGE_UNKNOWN;
+	found->next = flags->all;
+	flags->all = found;
+	return found;
+}
+
+enum page_use page_flags_use(struct page_flags *flags, uint64_t frame)
+{
+	struct neighbours *found;
+	uint64_t *at;
+
+	if (flags->file < 0)
+		return PAGE_UNKNOWN;
+	at = map_put(&flags->map, frame / NEIGHBOURS);
+	if (!at)
+		return PAGE_UNKNOWN;
+	if (*at == MAP_NONE) {
+		found = read_neighbours(flags, frame / NEIGHBOURS);
+		if (!found) {
+			map_remove(&flags->map, frame / NEIGHBOURS);
+			return PAGE_UNKNOWN;
+		}
+		*at = (uint64_t)(uintptr_t)found;
+	}
+	found = (struct neighbours *)(uintptr_t)*at;
+	return (enum page_use)found->use[frame % NEIGHBOURS];
+}
+
+uint64_t page_flags_frames(void)
+{
+	auto_fclose FILE *file = fopen("/proc/zoneinfo", "re");
+	uint64_t spanned = 0, end = 0, value;
+	char line[256];
+
+	// In each zone: "spanned N" comes before "start_pfn: N".
+	while (file && fgets(line, sizeof(line), file)) {
+		if (sscanf(line, " spanned %" SCNu64, &value) == 1)
+			spanned = value;
+		else if (sscanf(line, " start_pfn: %" SCNu64, &value) == 1 && spanned &&
+			 value + spanned > end)
+			end = value + spanned;
+	}
+	return end;
+}
