@@ -14,10 +14,9 @@ import pprof_reader
 from conftest import clean_environment, need
 from servers import Server
 from terminals import Terminal
-from traced_process import Attach, Target, need_bpf
+from traced_process import MAPPED, Attach, Target, need_bpf
 
 DETACHED = 6
-MAPPED = {"keep_mmap", "keep_part", "keep_hole", "keep_mremap", "keep_not_moved"}
 
 
 @pytest.fixture(autouse=True)

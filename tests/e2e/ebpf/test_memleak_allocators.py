@@ -1,4 +1,5 @@
-"""mallow memleak finds the allocator wherever it is: preloaded, linked in, static, in a chroot, deleted."""
+"""mallow memleak and mallow attach find the allocator wherever it is: preloaded, linked in, static, in a chroot, deleted."""
+import collections
 import glob
 import os
 import pathlib
@@ -9,7 +10,7 @@ import pytest
 
 import expect
 from conftest import need
-from traced_process import Memleak, Target, by_keeper, functions, need_bpf
+from traced_process import MAPPED, Attach, Memleak, Target, by_keeper, functions, need_bpf
 
 ALL = ("-o", "0", "-T", "0")
 LIBRARIES = {"jemalloc": "libjemalloc.so.2", "tcmalloc": "libtcmalloc_minimal.so.4",
@@ -112,6 +113,44 @@ def test_a_library_that_was_deleted(mallow, compile_sample, tmp_path):
             report = memleak.report()
     assert by_keeper(report) == wanted("outstanding", "GLIBC")
     assert all(stack["whole"] and functions(stack)[-1] == "_start" for stack in report["stacks"])
+
+
+def recorded(mallow, tool, command, path, word="all", environment=None):
+    """{function that keeps something: (bytes, blocks)} by mallow attach, of blocks; names are those of the recording."""
+    with Target(command, environment=environment) as target, Attach(mallow, target.pid, path) as attach:
+        target.do(word)
+        attach.end()
+    found = collections.defaultdict(lambda: (0, 0))
+    for site in tool.report(path)["sites"]:
+        name = next((frame["function"] for frame in site["stack"] if frame["function"].startswith("keep_")), None)
+        found[name] = (found[name][0] + site["leaked_bytes"], found[name][1] + site["leaked_blocks"])
+    assert tool.info(path)["complete"]
+    return {name: sums for name, sums in found.items() if name and sums[0]}
+
+
+@pytest.mark.parametrize("name", [None, *LIBRARIES])
+def test_attached_and_preloaded(mallow, tool, operators, tmp_path, name):
+    environment = {"LD_PRELOAD": library(name)} if name else None
+    found = recorded(mallow, tool, [operators], tmp_path / "r.mallow", "no-throw" if name == "mimalloc" else "all", environment)
+    assert {keeper: found.get(keeper) for keeper in wanted("outstanding_new")} == wanted("outstanding_new")
+
+
+@pytest.mark.parametrize("compiler, flags", [("gcc", ["-static"]), ("musl", ["-Wl,--eh-frame-hdr"])])
+def test_attached_with_other_c_libraries(mallow, tool, compile_sample, tmp_path, compiler, flags):
+    program = compile_sample("outstanding", compiler, "-O2", ["-fno-builtin", *flags])
+    found = recorded(mallow, tool, [program], tmp_path / "r.mallow")
+    kept = {name: sums for name, sums in wanted("outstanding", *(["GLIBC"] if compiler == "gcc" else [])).items()
+            if name not in MAPPED}
+    assert {name: found.get(name) for name in kept} == kept
+
+
+def test_attached_in_a_chroot(mallow, tool, compile_sample, tmp_path):
+    """Names come from the files that the process has mapped."""
+    program = compile_sample("outstanding", "gcc", "-O2", ["-fno-builtin", "-static"])
+    (tmp_path / "bin").mkdir()
+    shutil.copy(program, tmp_path / "bin" / "true")
+    found = recorded(mallow, tool, [need("chroot"), tmp_path, "/bin/true"], tmp_path / "r.mallow")
+    assert found["keep_malloc"] == (1001, 1) and found["keep_large"] == (2_600_000, 13)
 
 
 def test_an_object_that_is_named(mallow, operators, tmp_path):

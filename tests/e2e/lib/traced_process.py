@@ -10,6 +10,10 @@ import pytest
 from conftest import clean_environment
 
 
+# The functions of tests/samples/outstanding.c that keep mappings, and no blocks.
+MAPPED = {"keep_mmap", "keep_part", "keep_hole", "keep_mremap", "keep_not_moved"}
+
+
 def need_bpf():
     """The test is skipped where the kernel has no uprobes for BPF, or does not let us use them."""
     if os.geteuid():
