@@ -455,7 +455,19 @@ bool recorder_has_executed(const struct recorder *recorder)
 
 struct err *recorder_end(struct recorder *recorder, bool ended)
 {
-	struct err *err = tracer_stop(recorder->tracer);
+	// Probes go one after the other, which takes a while: the recording ends before.
+	uint64_t now = now_ns();
+	struct err *err;
+
+	look(recorder, now);
+	err = tracer_stop(recorder->tracer);
+	if (!err)
+		err = steal(&recorder->failure);
+	if (!err)
+		err = flush(recorder);
+	if (err)
+		return err;
+
 	uint32_t signal = recorder->exit_code & 0x7f;
 	uint32_t status = signal ? signal : recorder->exit_code >> 8 & 0xff;
 	enum trace_end reason = recorder->executed ? TRACE_END_EXEC
@@ -463,15 +475,10 @@ struct err *recorder_end(struct recorder *recorder, bool ended)
 				: signal           ? TRACE_END_SIGNAL
 						   : TRACE_END_EXIT;
 
-	if (!err)
-		err = steal(&recorder->failure);
-	if (err)
-		return err;
-	look(recorder, now_ns());
-	err = flush(recorder);
-	return err ? err
-		   : recording_file_end(recorder->file, now_ns(), reason,
-					ended && !recorder->executed ? status : 0);
+	return recording_file_end(recorder->file, now, reason,
+				  reason == TRACE_END_DETACHED || reason == TRACE_END_EXEC
+					  ? 0
+					  : status);
 }
 
 const struct tracer *recorder_tracer(const struct recorder *recorder)

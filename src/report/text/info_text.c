@@ -47,20 +47,29 @@ static void put_start(struct buf *buf, const struct recording_facts *facts)
 }
 
 /* Says which part of the program's life is in the recording, if not all of it. */
-static void put_switches(struct buf *buf, const struct recording_facts *facts)
+static void put_switches(struct buf *buf, const struct recording *recording)
 {
+	const struct recording_facts *facts = recording_facts(recording);
+	uint32_t samples;
+	const struct memory_sample *memory = recording_memory(recording, &samples);
+
 	if (facts->attached)
 		put_line(buf, "begun", "by mallow attach: blocks from before are not in it");
 	else if (facts->begun_by_start)
 		put_line(buf, "begun", "when it was started, while the program ran");
+	if (facts->attached && samples)
+		buf_printf(buf, "  %-11sthe program had %s resident then, besides files\n", "",
+			   format_bytes(memory[0].anonymous, false).text);
 	if (facts->off_periods)
 		buf_printf(buf, "  %-11s%s, for %s of %s\n", "off",
 			   format_counted(facts->off_periods, "time", true).text,
 			   format_time(facts->off_ns).text, format_time(facts->duration_ns).text);
 }
 
-static void put_process(struct buf *buf, const struct recording_facts *facts)
+static void put_process(struct buf *buf, const struct recording *recording)
 {
+	const struct recording_facts *facts = recording_facts(recording);
+
 	put_optional(buf, "program", facts->program);
 	put_optional(buf, "directory", facts->directory);
 	put_start(buf, facts);
@@ -70,7 +79,7 @@ static void put_process(struct buf *buf, const struct recording_facts *facts)
 	buf_char(buf, '\n');
 	buf_printf(buf, "  %-11s%" PRIu32 ", child of %" PRIu32 "%s\n", "pid", facts->pid,
 		   facts->parent_pid, facts->begun_by_fork ? ", begun by fork" : "");
-	put_switches(buf, facts);
+	put_switches(buf, recording);
 	put_line(buf, "recording", facts->id);
 	put_optional(buf, "parent", facts->parent_id);
 	put_optional(buf, "host", facts->host);
@@ -206,7 +215,7 @@ void info_text_write(struct buf *buf, const struct style *style, const struct re
 	buf_text(buf, ": ");
 	text_report_title(buf, facts, 0);
 	buf_char(buf, '\n');
-	put_process(buf, facts);
+	put_process(buf, recording);
 	put_events(buf, recording, style->exact);
 	put_pools(buf, recording, style->exact);
 	put_file(buf, facts, style->exact);
