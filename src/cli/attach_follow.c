@@ -60,7 +60,8 @@ struct err *attach_follow(struct recorder *recorder, const struct attach_signals
 	struct err *err = NULL;
 
 	*ret_ended = process < 0;
-	if (!watch(waiter, signals->fd, EPOLLIN) || (!*ret_ended && !watch(waiter, process, EPOLLIN)) ||
+	if (!watch(waiter, signals->fd, EPOLLIN) ||
+	    (!*ret_ended && !watch(waiter, process, EPOLLIN)) ||
 	    !watch(waiter, tracer_descriptor(recorder_tracer(recorder)), EPOLLIN | EPOLLET))
 		return err_create_errno(errno, "a descriptor to wait with");
 	while (!err && !*ret_ended && !told && !recorder_has_executed(recorder) &&

@@ -101,10 +101,11 @@ static int finish(struct attach_wanted *wanted, const struct recorder *recorder)
 	const struct run_child_end end = {0};
 
 	if (recorder_has_executed(recorder))
-		cli_error(CLI_OK,
-			  "process %d has executed another program, where the recording ends: attach "
-			  "again for that one",
-			  (int)wanted->pid);
+		cli_error(
+			CLI_OK,
+			"process %d has executed another program, where the recording ends: attach "
+			"again for that one",
+			(int)wanted->pid);
 	if (wanted->finishing.wanted) {
 		struct err *err = make_symbolizer(target, &wanted->finishing.symbolizer);
 

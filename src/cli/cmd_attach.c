@@ -22,17 +22,19 @@ enum {
 };
 
 static const struct option_spec options_of_attach[] = {
-	[OUTPUT] = {.name = "output",
-		    .letter = 'o',
-		    .value = "FILE",
-		    .text = "the recording's name: %p pid, %t UNIX seconds, %e executable, %h host, "
-			    "%n first free number, %% a percent sign",
-		    .standard = "mallow_%e_%t_%p.mallow"},
-	[DURATION] = {.name = "duration",
-		      .letter = 'd',
-		      .value = "SECONDS",
-		      .text = "how long to record, in seconds, or a time such as 500ms or 2m; until "
-			      "the program ends or Ctrl+C if not given"},
+	[OUTPUT] =
+		{.name = "output",
+		 .letter = 'o',
+		 .value = "FILE",
+		 .text = "the recording's name: %p pid, %t UNIX seconds, %e executable, %h host, "
+			 "%n first free number, %% a percent sign",
+		 .standard = "mallow_%e_%t_%p.mallow"},
+	[DURATION] =
+		{.name = "duration",
+		 .letter = 'd',
+		 .value = "SECONDS",
+		 .text = "how long to record, in seconds, or a time such as 500ms or 2m; until "
+			 "the program ends or Ctrl+C if not given"},
 	[OBJECT] = {.name = "obj",
 		    .letter = 'O',
 		    .value = "OBJ",
@@ -134,9 +136,12 @@ const struct command_body command_attach = {
 	.option_count = sizeof(options_of_attach) / sizeof(options_of_attach[0]),
 	.run = run,
 	.details =
-		"Records a process that is already running, without stopping it, from now on: every "
-		"allocation and free, with whole stacks. The recording is one as 'mallow run' makes "
-		"it: all commands take it, also while it grows. Blocks from before are not in it.\n\n"
+		"Records a process that is already running, without stopping it, from now on: "
+		"every "
+		"allocation and free, with whole stacks. The recording is one as 'mallow run' "
+		"makes "
+		"it: all commands take it, also while it grows. Blocks from before are not in "
+		"it.\n\n"
 		"It ends with the process, after --duration, or with Ctrl+C; the process goes on "
 		"then. A summary is printed to standard error.\n\n"
 		"The kernel's uprobes see each call, as for 'mallow memleak', which says what they "

@@ -137,7 +137,8 @@ static bool read_tracer(const struct command *command, const struct options *opt
 	    !options_number(command, options, SAMPLE_RATE, 1, 1, &ret->sample_rate) ||
 	    !options_limited(command, options, BLOCKS, 1, 1000000, 100000000, &blocks) ||
 	    !options_limited(command, options, STACKS, 1, 131072, 2000000, &stacks) ||
-	    !options_limited(command, options, DEPTH, 0, STACK_FRAMES_MAX, STACK_FRAMES_MAX, &depth))
+	    !options_limited(command, options, DEPTH, 0, STACK_FRAMES_MAX, STACK_FRAMES_MAX,
+			     &depth))
 		return false;
 	if (ret->min_size > ret->max_size) {
 		cli_error(CLI_USAGE, "min_size (-z) can't be greater than max_size (-Z)");

@@ -78,8 +78,7 @@ static struct err *read_again(struct top *top)
 
 	top_model_drop(&top->model);
 	if (!top->growing)
-		err = growing_open_descriptor("the recording", top->source.fd,
-					      RECORDING_SUMS,
+		err = growing_open_descriptor("the recording", top->source.fd, RECORDING_SUMS,
 					      &top->growing);
 	if (!err)
 		err = growing_look(top->growing, &recording);
@@ -291,17 +290,18 @@ const struct command_body command_top = {
 	.options = options_of_top,
 	.option_count = sizeof(options_of_top) / sizeof(options_of_top[0]),
 	.run = run,
-	.details = "PID is a program that runs under mallow live or mallow run, or one of these "
-		   "themselves. The program is not touched: its table, or its recording, is read "
-		   "again and again, a large recording less often. To any other program mallow "
-		   "attaches, as 'mallow attach' does, and shows what it allocates from then on.\n\n"
-		   "A line is called after your own code; behind > stands what that called of a "
-		   "library, behind < its callers.\n\n"
-		   "Keys: s, c, d, a order by live bytes, live blocks, change since the mark, and "
-		   "calls. m sets the mark. / shows only what has a text in its stack's functions, "
-		   "files or libraries; Enter ends that, Esc drops it. t shows threads, Enter the "
-		   "stack "
-		   "of the selected line, f stands still, q ends. The line of blocks is what was "
-		   "live at "
-		   "each reading, the latest to the right.",
+	.details =
+		"PID is a program that runs under mallow live or mallow run, or one of these "
+		"themselves. The program is not touched: its table, or its recording, is read "
+		"again and again, a large recording less often. To any other program mallow "
+		"attaches, as 'mallow attach' does, and shows what it allocates from then on.\n\n"
+		"A line is called after your own code; behind > stands what that called of a "
+		"library, behind < its callers.\n\n"
+		"Keys: s, c, d, a order by live bytes, live blocks, change since the mark, and "
+		"calls. m sets the mark. / shows only what has a text in its stack's functions, "
+		"files or libraries; Enter ends that, Esc drops it. t shows threads, Enter the "
+		"stack "
+		"of the selected line, f stands still, q ends. The line of blocks is what was "
+		"live at "
+		"each reading, the latest to the right.",
 };

@@ -69,7 +69,8 @@ bool tracer_is_behind(const struct tracer *tracer);
 /* Removes the probes, and does what all events ask for that are still there. Can be read after. */
 struct err *tracer_stop(struct tracer *tracer);
 
-/* The frames of a stack, innermost first: see FRAME_INTERRUPTED. They live as long as the tracer. */
+/* The frames of a stack, innermost first: see FRAME_INTERRUPTED. They live as long as the tracer.
+ */
 struct outstanding_stack tracer_stack(const struct tracer *tracer, uint32_t number);
 
 /*

@@ -38,7 +38,8 @@ bool finish_live(int fd, const struct trace_header *header)
 
 	if (header->flags & TRACE_ATTACHED)
 		alive = !ended &&
-			pread(fd, &writer, sizeof(writer), TRACE_ATTACHER_OFFSET) == sizeof(writer) &&
+			pread(fd, &writer, sizeof(writer), TRACE_ATTACHER_OFFSET) ==
+				sizeof(writer) &&
 			load_writer_alive(writer.pid, writer.start_time);
 
 	switch (writers(fd)) {

@@ -71,9 +71,9 @@ static void put_never_freed(const struct sentence *sentence)
 	uint64_t duration = recording_facts(sentence->recording)->duration_ns;
 
 	put_bytes(sentence, FINDING_NUMBER_bytes);
-	put(sentence,
-	    recording_facts_have_end(recording_facts(sentence->recording)) ? " never freed, "
-									   : " not freed, ");
+	put(sentence, recording_facts_have_end(recording_facts(sentence->recording))
+			      ? " never freed, "
+			      : " not freed, ");
 	switch (sentence->finding->kind) {
 	case FINDING_GROWS:
 		put(sentence, "growing to the end");

@@ -53,8 +53,8 @@ enum trace_end {
 	TRACE_END_EXIT = 1,
 	TRACE_END_FAST_EXIT = 2, /* _exit, _Exit, quick_exit */
 	TRACE_END_EXEC = 3,
-	TRACE_END_STOPPED = 4, /* by the agent; the loss counters say why */
-	TRACE_END_NEXT = 5,    /* no longer written: a start opened the next recording */
+	TRACE_END_STOPPED = 4,  /* by the agent; the loss counters say why */
+	TRACE_END_NEXT = 5,     /* no longer written: a start opened the next recording */
 	TRACE_END_DETACHED = 6, /* with TRACE_ATTACHED: the program went on */
 	TRACE_END_SIGNAL = 7,   /* the same: a signal ended the program, the status says which */
 };

@@ -33,7 +33,7 @@ struct recording_file {
 	uint64_t end; /* where the next slot begins */
 	struct trace_header header;
 	VEC(struct slot *) slots;
-	struct buf sealed; /* where a stream puts its sealed chunk */
+	struct buf sealed;   /* where a stream puts its sealed chunk */
 	struct err *failure; /* not returned yet */
 	bool failed;         /* nothing is written any more */
 };
@@ -254,8 +254,7 @@ void recording_file_fact(struct recording_file *file, uint32_t stream,
 	if (fact->stack)
 		record_stream_stack(&slot->stream, fact->stack, fact->frames);
 	if (fact->has_time)
-		fields[count++] =
-			zigzag((int64_t)(fact->ticks - slot->stream.header.base_ticks));
+		fields[count++] = zigzag((int64_t)(fact->ticks - slot->stream.header.base_ticks));
 	for (size_t i = 0; i < fact->count && count < FIELDS_MAX; i++)
 		fields[count++] = fact->fields[i];
 	record_stream_fact(&slot->stream, fact->kind, fields, count, fact->text, fact->size);

@@ -62,7 +62,8 @@ static void begin(struct recording_file *file)
 		put_fact(file, TRACE_RECORD_FRAME, (uint64_t[]){i, 0x1000 + i, 1}, 3, "");
 }
 
-/* Each stream allocates a block, and frees it in every second round. Mappings have the stack, too. */
+/* Each stream allocates a block, and frees it in every second round. Mappings have the stack, too.
+ */
 static void put_round(struct recording_file *file, uint64_t round)
 {
 	struct record_frame stack[20];

@@ -192,9 +192,8 @@ static __always_inline bool begin_alloc(struct thread *thread, const struct call
 	}
 	if (act == HOOK_REALLOC) {
 		thread->pointer = argument(call, HOOK_POINTER_OF(cookie));
-		thread->took_old =
-			thread->pointer &&
-			(settings.record || take_block(thread->pointer, &thread->old));
+		thread->took_old = thread->pointer &&
+				   (settings.record || take_block(thread->pointer, &thread->old));
 		if (settings.trace && thread->took_old)
 			send(EVENT_FREED, thread->pointer, thread->old.size);
 	} else {

@@ -9,8 +9,7 @@
  * A call's place in the ring, with its first fields. The size of each kind is constant, as the
  * verifier wants it. NULL: the ring is full, which is counted.
  */
-#define RECORD_RESERVE(size, kind)                                                                 \
-	record_begin(bpf_ringbuf_reserve(&events, (size), 0), (kind))
+#define RECORD_RESERVE(size, kind) record_begin(bpf_ringbuf_reserve(&events, (size), 0), (kind))
 
 static __always_inline void *record_begin(void *place, uint32_t kind)
 {

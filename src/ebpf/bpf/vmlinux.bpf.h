@@ -13,7 +13,7 @@
 struct task_struct {
 	int pid;
 	int tgid;
-	int exit_code; /* as wait() has it */
+	int exit_code;                        /* as wait() has it */
 	unsigned long sas_ss_sp, sas_ss_size; /* sigaltstack() */
 } __attribute__((preserve_access_index));
 

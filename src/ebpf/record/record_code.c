@@ -82,12 +82,13 @@ static uint64_t generation(const struct record_code *code, const struct target *
 	uint64_t earlier = 0;
 
 	for (size_t i = 0; i < code->modules.count; i++)
-		earlier += !strcmp(target->modules.items[code->modules.items[i]].path,
-				   module->path);
+		earlier +=
+			!strcmp(target->modules.items[code->modules.items[i]].path, module->path);
 	return earlier;
 }
 
-/* Writes the record of a module that is new at that place. *ret: its id, 0 if there is none left. */
+/* Writes the record of a module that is new at that place. *ret: its id, 0 if there is none left.
+ */
 static struct err *add_module(struct record_code *code, const struct target *target,
 			      const struct target_span *span, uint64_t now_ns,
 			      struct recording_file *file, uint32_t *ret)
@@ -133,7 +134,8 @@ static bool has_span(const struct record_code *code, uint32_t id)
 	return false;
 }
 
-/* Drops spans that are mapped no more. Stacks that came through them mean other code from now on. */
+/* Drops spans that are mapped no more. Stacks that came through them mean other code from now on.
+ */
 static void drop_gone(struct record_code *code, const struct target *target, uint64_t now_ns,
 		      struct recording_file *file)
 {
@@ -161,8 +163,8 @@ static void drop_gone(struct record_code *code, const struct target *target, uin
 	}
 }
 
-struct err *record_code_look(struct record_code *code, const struct target *target,
-			     uint64_t now_ns, struct recording_file *file)
+struct err *record_code_look(struct record_code *code, const struct target *target, uint64_t now_ns,
+			     struct recording_file *file)
 {
 	struct err *err = NULL;
 

@@ -27,8 +27,8 @@ struct record_code {
 	VEC(struct recorded_span) spans; /* that were mapped at the last look */
 	VEC(struct record_frame) frames; /* of all stacks, one after the other */
 	VEC(struct recorded_stack) stacks;
-	struct map by_number; /* of a stack: its index in `stacks` */
-	struct map frame_ids; /* (module id << 48 | pc): the frame's id */
+	struct map by_number;  /* of a stack: its index in `stacks` */
+	struct map frame_ids;  /* (module id << 48 | pc): the frame's id */
 	VEC(uint32_t) modules; /* of module record id - 1: the target's module */
 };
 
@@ -38,8 +38,8 @@ void record_code_deinit(struct record_code *code);
  * Looks at what the target has mapped now: writes records of modules that came, and of those that
  * went. To be called before the first stack, and when mappings have changed.
  */
-struct err *record_code_look(struct record_code *code, const struct target *target,
-			     uint64_t now_ns, struct recording_file *file);
+struct err *record_code_look(struct record_code *code, const struct target *target, uint64_t now_ns,
+			     struct recording_file *file);
 
 /*
  * The stack of that number. Its frames are in the recording afterwards: records of new ones are

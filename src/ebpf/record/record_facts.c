@@ -54,8 +54,8 @@ void record_facts_process(const struct target *target, struct recording_file *fi
 void record_facts_memory(const struct target *target, uint64_t now_ns, struct recording_file *file)
 {
 	// In the order of the record's fields.
-	static const char *const lines[] = {"\nVmSize:",  "\nVmRSS:",    "\nRssAnon:",
-					    "\nRssFile:", "\nRssShmem:", "\nVmSwap:"};
+	static const char *const lines[] = {
+		"\nVmSize:", "\nVmRSS:", "\nRssAnon:", "\nRssFile:", "\nRssShmem:", "\nVmSwap:"};
 	uint64_t values[sizeof(lines) / sizeof(lines[0])] = {0};
 	char text[4096];
 	ssize_t size = read_file(target, "status", text, sizeof(text) - 1);

@@ -127,8 +127,8 @@ static uint32_t stream_of(struct recorder *recorder, uint32_t tid, uint64_t tick
 /* The frames of a stack; counts those that are not whole. */
 static bool find_stack(struct recorder *recorder, uint32_t number, struct recorded_stack *ret)
 {
-	struct err *err = record_code_stack(&recorder->code, recorder->tracer, number,
-					    recorder->file, ret);
+	struct err *err =
+		record_code_stack(&recorder->code, recorder->tracer, number, recorder->file, ret);
 
 	if (err) {
 		fail(recorder, err);
@@ -155,9 +155,9 @@ static void read_chunk(const struct recorded_call *call, struct trace_event *eve
 	if (!call->chunk || usable < call->size || usable - call->size > most)
 		return;
 	event->slack = usable - call->size;
-	event->heap_flags = (uint8_t)((mapped ? TRACE_HEAP_MMAPPED : 0) |
-				      (call->chunk & CHUNK_NOT_MAIN ? TRACE_HEAP_NON_MAIN_ARENA
-								    : 0));
+	event->heap_flags =
+		(uint8_t)((mapped ? TRACE_HEAP_MMAPPED : 0) |
+			  (call->chunk & CHUNK_NOT_MAIN ? TRACE_HEAP_NON_MAIN_ARENA : 0));
 }
 
 /* realloc and reallocarray of a block that is there have operations of their own. */
@@ -226,8 +226,8 @@ static void put_free(struct recorder *recorder, const struct recorded_call *call
 		.address = call->address,
 	};
 
-	recording_file_event(recorder->file,
-			     stream_of(recorder, call->head.tid, event.ticks), &event, NULL, 0);
+	recording_file_event(recorder->file, stream_of(recorder, call->head.tid, event.ticks),
+			     &event, NULL, 0);
 }
 
 static void put_map(struct recorder *recorder, const struct recorded_map *map)
@@ -236,9 +236,9 @@ static void put_map(struct recorder *recorder, const struct recorded_map *map)
 
 	if (map->head.kind == EVENT_RECORD_MMAP) {
 		// The protection, the flags and the descriptor are ints.
-		const uint64_t fields[] = {in[0],          map->address,   in[1],
-					   (uint32_t)in[2], (uint32_t)in[3], zigzag((int32_t)in[4]),
-					   in[5]};
+		const uint64_t fields[] = {
+			in[0],           map->address,           in[1], (uint32_t)in[2],
+			(uint32_t)in[3], zigzag((int32_t)in[4]), in[5]};
 
 		put_with_stack(recorder, &map->head, map->stack, TRACE_RECORD_MMAP, fields, 7);
 	} else if (map->head.kind == EVENT_RECORD_MREMAP) {
@@ -324,9 +324,8 @@ static uint64_t realtime_ns(void)
 static struct err *create_file(struct recorder *recorder, const char *path)
 {
 	const struct target *target = tracer_target(recorder->tracer);
-	const struct trace_attacher attacher = {.start_time =
-							process_start_time((uint32_t)getpid()),
-						.pid = (uint32_t)getpid()};
+	const struct trace_attacher attacher = {
+		.start_time = process_start_time((uint32_t)getpid()), .pid = (uint32_t)getpid()};
 	uint64_t now = now_ns();
 	const struct trace_header header = {
 		.pid = (uint32_t)target->pid,
@@ -475,10 +474,9 @@ struct err *recorder_end(struct recorder *recorder, bool ended)
 				: signal           ? TRACE_END_SIGNAL
 						   : TRACE_END_EXIT;
 
-	return recording_file_end(recorder->file, now, reason,
-				  reason == TRACE_END_DETACHED || reason == TRACE_END_EXEC
-					  ? 0
-					  : status);
+	return recording_file_end(
+		recorder->file, now, reason,
+		reason == TRACE_END_DETACHED || reason == TRACE_END_EXEC ? 0 : status);
 }
 
 const struct tracer *recorder_tracer(const struct recorder *recorder)

@@ -114,9 +114,9 @@ static struct err *read_stat(struct suspect *suspect)
 		return err_create("/proc/%d/stat is not as proc(5) says", (int)suspect->pid);
 	snprintf(suspect->name, sizeof(suspect->name), "%.*s", (int)(end - name - 1), name + 1);
 	// Ticks since the machine was started.
-	suspect->facts.started_ns = now(CLOCK_REALTIME) - now(CLOCK_BOOTTIME) +
-				    (int64_t)suspect->facts.start_time *
-					    (1000000000 / sysconf(_SC_CLK_TCK));
+	suspect->facts.started_ns =
+		now(CLOCK_REALTIME) - now(CLOCK_BOOTTIME) +
+		(int64_t)suspect->facts.start_time * (1000000000 / sysconf(_SC_CLK_TCK));
 	return NULL;
 }
 

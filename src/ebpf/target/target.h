@@ -39,9 +39,9 @@ struct target_span {
 
 /* What /proc says of a process, for finding what it wrote itself. */
 struct process_facts {
-	pid_t own_pid;      /* as it sees itself, in its PID namespace */
-	uid_t user;         /* its effective user */
-	int64_t started_ns; /* CLOCK_REALTIME, to a hundredth of a second */
+	pid_t own_pid;       /* as it sees itself, in its PID namespace */
+	uid_t user;          /* its effective user */
+	int64_t started_ns;  /* CLOCK_REALTIME, to a hundredth of a second */
 	uint64_t start_time; /* as in /proc/PID/stat, field 22 */
 	pid_t parent;
 };

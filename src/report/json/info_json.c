@@ -22,9 +22,9 @@ static const char *const allocators[] = {
 };
 
 static const char *const ends[] = {
-	[TRACE_END_UNKNOWN] = "unknown", [TRACE_END_EXIT] = "exit",
-	[TRACE_END_FAST_EXIT] = "_exit", [TRACE_END_EXEC] = "exec",
-	[TRACE_END_STOPPED] = "stopped", [TRACE_END_NEXT] = "next_start",
+	[TRACE_END_UNKNOWN] = "unknown",   [TRACE_END_EXIT] = "exit",
+	[TRACE_END_FAST_EXIT] = "_exit",   [TRACE_END_EXEC] = "exec",
+	[TRACE_END_STOPPED] = "stopped",   [TRACE_END_NEXT] = "next_start",
 	[TRACE_END_DETACHED] = "detached", [TRACE_END_SIGNAL] = "signal",
 };
 
