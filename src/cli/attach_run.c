@@ -59,10 +59,13 @@ static struct err *say_begun(const struct attach_wanted *wanted, const struct re
 	return err;
 }
 
-/* Serves the recording in a process of its own. 0: it could not be started, which was printed. */
+/*
+ * Serves the recording in a process of its own, which has none of our descriptors: probes last as
+ * long as somebody has theirs. 0: it could not be started, which was printed. */
 static pid_t serve(const char *path, const struct attach_signals *signals)
 {
-	char *const words[] = {program_invocation_name, "serve", "--open", (char *)path, NULL};
+	char *const words[] = {
+		program_invocation_name, "serve", "--open", "--port", "0", (char *)path, NULL};
 	pid_t child = fork();
 
 	if (child < 0) {

@@ -1,10 +1,12 @@
 """mallow attach: a recording of a process that was started without mallow."""
 import json
+import os
 import re
 import shutil
 import signal
 import subprocess
 import time
+import urllib.request
 
 import pytest
 
@@ -363,6 +365,30 @@ def test_names_of_recordings(mallow, program, tmp_path):
             name = tmp_path / "new" / f"{program.name}.{target.pid}.mallow{end}"
             assert name.exists() and f"Recording into {name}." in attach.said
         assert f"new/{program.name}.{target.pid}.mallow.1" in attach.said
+
+
+def test_open(mallow, program, tmp_path):
+    """A browser sees it while it grows; Ctrl-C ends both, and the program goes on."""
+    browser = tmp_path / "browser"
+    browser.write_text('#!/bin/sh\nprintf %s "$1" >"$0.new"\nmv "$0.new" "$0.opened"\n')
+    browser.chmod(0o755)
+    with Target([program]) as target:
+        process = subprocess.Popen([mallow, "attach", "--open", "-o", tmp_path / "r.mallow", str(target.pid)],
+                                   env=clean_environment({"BROWSER": browser}), start_new_session=True,
+                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        until((tmp_path / "browser.opened").exists)
+        address = (tmp_path / "browser.opened").read_text()
+        target.do("all")
+
+        def calls():
+            with urllib.request.urlopen(f"{address}data/last/summary") as answer:
+                return json.load(answer)["all"]["calls"]
+
+        until(lambda: calls() > 20)
+        os.killpg(process.pid, signal.SIGINT)
+        _, err = process.communicate(timeout=60)
+        assert process.returncode == 0 and "keep_large" in err, err
+        target.do("all")
 
 
 def test_exports(mallow, tool, program, tmp_path):
