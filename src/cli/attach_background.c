@@ -20,16 +20,41 @@
 
 CLEANUP_DEFINE(struct recorder *, recorder_destroy);
 
-/* A directory for the recording, until it is opened. */
-static struct err *make_directory(char **ret)
+/* Where the recording is until it is opened: a file in a directory of its own. */
+struct place {
+	char *directory;
+	char *path; /* NULL: there is no directory yet */
+};
+
+static void place_remove(struct place *place)
+{
+	if (place->path) {
+		unlink(place->path);
+		rmdir(place->directory);
+	}
+	free(place->path);
+	free(place->directory);
+}
+
+static struct err *place_make(struct place *ret)
 {
 	const char *parent = getenv("TMPDIR");
+	auto_free char *path = NULL;
 
-	if (asprintf(ret, "%s/mallow-top-XXXXXX", parent && *parent ? parent : "/tmp") < 0) {
-		*ret = NULL;
+	if (asprintf(&ret->directory, "%s/mallow-top-XXXXXX", parent && *parent ? parent : "/tmp") <
+	    0) {
+		ret->directory = NULL;
 		return err_no_memory();
 	}
-	return mkdtemp(*ret) ? NULL : err_create_errno(errno, "cannot make a directory '%s'", *ret);
+	if (!mkdtemp(ret->directory))
+		return err_create_errno(errno, "cannot make a directory '%s'", ret->directory);
+	if (asprintf(&path, "%s/recording", ret->directory) < 0) {
+		path = NULL;
+		rmdir(ret->directory);
+		return err_no_memory();
+	}
+	ret->path = steal(&path);
+	return NULL;
 }
 
 static struct err *attach(pid_t pid, const char *path, struct recorder **ret)
@@ -88,32 +113,25 @@ static struct err *wait_for(int told, const char *path, int *ret)
 
 struct err *attach_background(pid_t pid, struct attach_background *ret)
 {
-	auto_free char *directory = NULL;
-	auto_free char *path = NULL;
-	struct err *err = make_directory(&directory);
+	cleanup(place_remove) struct place place = {0};
+	struct err *err = place_make(&place);
 	int ends[2];
 
 	*ret = (struct attach_background){.fd = -1};
-	if (!err && asprintf(&path, "%s/recording", directory) < 0) {
-		path = NULL;
-		err = err_no_memory();
-	}
-	if (!err && pipe2(ends, O_CLOEXEC) < 0)
-		err = err_create_errno(errno, "a pipe");
 	if (err)
 		return err;
+	if (pipe2(ends, O_CLOEXEC) < 0)
+		return err_create_errno(errno, "a pipe");
 	ret->child = fork();
 	if (!ret->child) {
 		close(ends[0]);
-		record(pid, path, ends[1]);
+		record(pid, place.path, ends[1]);
 		_exit(0);
 	}
 	close(ends[1]);
 	err = ret->child < 0 ? err_create_errno(errno, "cannot start a process")
-			     : wait_for(ends[0], path, &ret->fd);
+			     : wait_for(ends[0], place.path, &ret->fd);
 	close(ends[0]);
-	unlink(path);
-	rmdir(directory);
 	if (err)
 		attach_background_end(ret);
 	return err;

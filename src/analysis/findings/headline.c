@@ -177,8 +177,11 @@ struct err *headline_make(const struct recording *recording, const struct findin
 	uint32_t site_count;
 	const struct site *sites = recording_sites(recording, &site_count);
 	auto_free uint64_t *values = calloc((size_t)site_count + 1, sizeof(*values));
-	struct err *err = values ? recording_run_facts(recording, &facts) : err_no_memory();
+	struct err *err;
 
+	if (!values)
+		return err_no_memory();
+	err = recording_run_facts(recording, &facts);
 	for (uint32_t i = 0; !err && i < site_count; i++)
 		values[i] = sites[i].peak_bytes;
 	if (!err)
