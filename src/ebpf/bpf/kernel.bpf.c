@@ -10,6 +10,7 @@
  * A program's context is the tracepoint's parameters, a word each.
  */
 #include "ebpf/bpf/kernel_shared.h"
+#include "ebpf/bpf/kernel_stack.bpf.h"
 #include "ebpf/bpf/kernel_types.bpf.h"
 #include "ebpf/bpf/outstanding.bpf.h"
 
@@ -20,33 +21,6 @@
 
 /* Below it are no addresses: NULL, and what kmalloc(0) returns. */
 #define ADDRESS_MIN 4096
-
-/* How often the taking of a stack can be interrupted, each time by another that takes one. */
-#define SCRATCHES 4
-
-struct scratch {
-	uint64_t source;
-	uint64_t frames[KERNEL_FRAMES_MAX];
-};
-
-struct scratches {
-	uint32_t busy[SCRATCHES];
-	struct scratch list[SCRATCHES];
-};
-
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, uint32_t);
-	__type(value, struct scratches);
-} scratches SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, CACHES_MAX);
-	__type(key, uint64_t);
-	__type(value, struct cache);
-} caches SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -60,9 +34,6 @@ struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
 	__uint(max_entries, 1 << 22);
 } events SEC(".maps");
-
-const volatile struct kernel_settings kernel = {0};
-struct kernel_losses kernel_losses = {0};
 
 /* A line of -t. What we do ourselves to print it is left out: it would never end. */
 static __always_inline void send(uint32_t kind, uint64_t address, uint64_t size)
@@ -89,81 +60,6 @@ static __always_inline void send(uint32_t kind, uint64_t address, uint64_t size)
 	bpf_ringbuf_submit(event, 0);
 }
 
-/*
- * What is known of a cache, with its name at least. Called when a stack is new, or an object is
- * freed that is in no table: not often. NULL: there are too many caches.
- */
-static __always_inline struct cache *known_cache(uint64_t key)
-{
-	const struct kmem_cache *cache = (const void *)key;
-	struct cache *known = bpf_map_lookup_elem(&caches, &key);
-	struct cache value = {};
-
-	if (known)
-		return known;
-	bpf_probe_read_kernel_str(value.name, sizeof(value.name), BPF_CORE_READ(cache, name));
-	bpf_map_update_elem(&caches, &key, &value, BPF_NOEXIST);
-	return bpf_map_lookup_elem(&caches, &key);
-}
-
-/* A hash of the stack in a scratch, of its source and frames. */
-static __always_inline uint64_t hash_of(const struct scratch *scratch, uint32_t frames)
-{
-	uint64_t hash = scratch->source;
-
-	for (uint32_t i = 0; i < KERNEL_FRAMES_MAX && i < frames; i++) {
-		hash = (hash ^ scratch->frames[i]) * 0x9e3779b97f4a7c15ull;
-		hash ^= hash >> 32;
-	}
-	return hash;
-}
-
-/* Takes the kernel's stack from here on into the scratch, and returns its number. */
-static __always_inline uint32_t take_stack_into(struct scratch *scratch,
-						const volatile void *context, uint64_t source)
-{
-	uint32_t room = settings.depth * 8;
-	const uint32_t *known;
-	uint32_t frames, end;
-	uint64_t hash;
-	long size;
-
-	scratch->source = source;
-	if (room > sizeof(scratch->frames))
-		room = sizeof(scratch->frames);
-	size = bpf_get_stack((void *)context, scratch->frames, room, 0);
-	frames = size > 0 ? (uint32_t)size / 8 : 0;
-	end = frames >= settings.depth ? STACK_TOO_DEEP : STACK_WHOLE;
-	hash = hash_of(scratch, frames);
-	known = bpf_map_lookup_elem(&stack_ids, &hash);
-	if (known)
-		return *known;
-	if (source > SOURCE_LAST)
-		known_cache(source);
-	return stack_number(hash, &scratch->source, frames + 1, end);
-}
-
-/* The number of the stack that allocates from this source. STACK_NONE: lost, and counted. */
-static __always_inline uint32_t take_stack(const volatile void *context, uint64_t source)
-{
-	uint32_t zero = 0;
-	struct scratches *mine = bpf_map_lookup_elem(&scratches, &zero);
-	uint32_t number;
-
-	if (!mine || !settings.depth)
-		return STACK_NONE;
-	// A flag for each, no level: a program that was preempted may end before a later one.
-	for (uint32_t i = 0; i < SCRATCHES; i++) {
-		if (__sync_lock_test_and_set(&mine->busy[i], 1))
-			continue;
-		number = take_stack_into(&mine->list[i], context, source);
-		__sync_lock_test_and_set(&mine->busy[i], 0);
-		return number;
-	}
-	count(&kernel_losses.scratch);
-	return STACK_NONE;
-}
-
 static __always_inline bool is_wanted(uint64_t size)
 {
 	return size >= settings.min_size && size <= settings.max_size &&
@@ -186,8 +82,9 @@ static __always_inline void put(uint64_t key, const struct block *block)
 		add_to_stack(block, 1);
 }
 
+/* caller: the return address of the allocator's function; 0: unknown. */
 static __always_inline void allocated(const volatile void *context, uint64_t key, uint64_t size,
-				      uint64_t source)
+				      uint64_t source, uint64_t caller)
 {
 	struct block block = {.size = size};
 
@@ -195,7 +92,7 @@ static __always_inline void allocated(const volatile void *context, uint64_t key
 		return;
 	if (!settings.combined)
 		block.time_ns = bpf_ktime_get_ns();
-	block.stack = take_stack(context, source);
+	block.stack = take_stack(context, source, caller);
 	put(key, &block);
 	if (settings.trace)
 		send(EVENT_EXITED, key, size);
@@ -224,11 +121,11 @@ static __always_inline void on_slab_alloc(const volatile uint64_t *context)
 	const struct kmem_cache *cache = (const void *)third;
 
 	if (kernel.cache_layout == SLAB_SIZES)
-		allocated(context, context[1], fourth, SOURCE_ANY_SLAB);
+		allocated(context, context[1], fourth, SOURCE_ANY_SLAB, context[0]);
 	else if (kernel.cache_layout == SLAB_CACHE_SIZES)
-		allocated(context, context[1], fifth, third);
+		allocated(context, context[1], fifth, third, context[0]);
 	else
-		allocated(context, context[1], BPF_CORE_READ(cache, size), third);
+		allocated(context, context[1], BPF_CORE_READ(cache, size), third, context[0]);
 }
 
 static __always_inline void on_kmalloc_alloc(const volatile uint64_t *context)
@@ -236,7 +133,7 @@ static __always_inline void on_kmalloc_alloc(const volatile uint64_t *context)
 	uint64_t fourth = context[3], fifth = context[4];
 
 	allocated(context, context[1], kernel.kmalloc_layout == SLAB_SIZES ? fourth : fifth,
-		  SOURCE_KMALLOC);
+		  SOURCE_KMALLOC, context[0]);
 }
 
 SEC("tp_btf/kmalloc")
@@ -291,7 +188,7 @@ int on_cache_free(const volatile uint64_t *context)
 SEC("tp_btf/percpu_alloc_percpu")
 int on_percpu_alloc_old(const volatile uint64_t *context)
 {
-	allocated(context, PERCPU_KEY(context[6]), context[2], SOURCE_PERCPU);
+	allocated(context, PERCPU_KEY(context[6]), context[2], SOURCE_PERCPU, 0);
 	return 0;
 }
 
@@ -299,7 +196,7 @@ int on_percpu_alloc_old(const volatile uint64_t *context)
 SEC("tp_btf/percpu_alloc_percpu")
 int on_percpu_alloc(const volatile uint64_t *context)
 {
-	allocated(context, PERCPU_KEY(context[7]), context[8], SOURCE_PERCPU);
+	allocated(context, PERCPU_KEY(context[7]), context[8], SOURCE_PERCPU, context[0]);
 	return 0;
 }
 
@@ -363,7 +260,7 @@ int on_page_alloc(const volatile uint64_t *context)
 		mark(page, order, true);
 	if (!can_move || kernel.all_pages)
 		allocated(context, page, PAGE_BYTES << order,
-			  can_move ? SOURCE_MOVABLE : SOURCE_PAGES);
+			  can_move ? SOURCE_MOVABLE : SOURCE_PAGES, 0);
 	return 0;
 }
 

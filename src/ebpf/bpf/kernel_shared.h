@@ -53,6 +53,7 @@ struct kernel_settings {
 /* What went wrong, since the start. */
 struct kernel_losses {
 	uint64_t missed_frees; /* an allocation at the address of another */
+	uint64_t mistaken;     /* of the stacks that were walked to check: it was another way */
 	uint64_t scratch;      /* no room to take a stack: interrupted too often */
 };
 

@@ -319,6 +319,7 @@ struct kernel_lost kernel_tracer_lost(const struct kernel_tracer *tracer)
 		.stacks = losses->stacks,
 		.events = losses->events,
 		.scratch = tracer->bpf->bss->kernel_losses.scratch,
+		.mistaken = tracer->bpf->bss->kernel_losses.mistaken,
 		.reused = tracer->bpf->bss->kernel_losses.missed_frees,
 		.interrupted = count_interrupted(tracer->bpf),
 	};

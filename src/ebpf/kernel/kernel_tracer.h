@@ -50,6 +50,7 @@ const struct kernel_symbols *kernel_tracer_symbols(const struct kernel_tracer *t
 struct kernel_lost {
 	uint64_t blocks, stacks, events; /* as in struct bpf_losses */
 	uint64_t scratch;                /* allocations whose stack could not be taken */
+	uint64_t mistaken;               /* stacks that were found to be another when checked */
 	uint64_t interrupted; /* calls that were not seen: they interrupted the same program */
 	uint64_t reused;      /* allocations at the address of another: its free was not seen */
 };

@@ -431,7 +431,7 @@ def test_libraries_that_are_opened_later(mallow):
     (("-p", "1", "x"), "'x' is no number of seconds", 2),
     (("-p", "1", "1", "0"), "'0' is no number of reports", 2),
     (("-p", "1", "--percpu"), "--percpu is about the kernel's memory", 2),
-    ((), "-p PID", 2),
+    (("-p", "1", "--all-pages"), "--all-pages is about the kernel's memory", 2),
 ])
 def test_what_is_refused(mallow, program, arguments, words, status):
     with Target([program]) as target:

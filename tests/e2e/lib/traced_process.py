@@ -67,6 +67,8 @@ class Target:
 class Memleak:
     """A running `mallow memleak`, whose reports are JSON."""
 
+    ATTACHED = "Probing"    # how the line begins that says so
+
     def __init__(self, mallow, *arguments, interval=1000, json=True, environment=None):
         options = ["--json"] if json else []
         # Unbuffered: what is behind the lines that are read here is left to communicate().
@@ -75,7 +77,7 @@ class Memleak:
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=clean_environment(environment))
         self.notes = []
         self.stream = self.process.stderr if json else self.process.stdout
-        self.wait_for("Probing")
+        self.wait_for(self.ATTACHED)
 
     def wait_for(self, beginning):
         """Reads notes up to one that begins so."""
