@@ -283,12 +283,16 @@ const struct command_body command_memleak = {
 		"program, in a container, or in a library that was deleted since. Stacks are whole "
 		"without frame pointers. That needs Linux 5.17 on x86-64, and root or the "
 		"capabilities BPF, PERFMON, SYS_PTRACE and CHECKPOINT_RESTORE.\n\n"
+		"Without -p and -c the kernel's own memory is traced: kmalloc, its caches and its "
+		"pages, by the kernel's stacks. That needs root, or the capabilities BPF, PERFMON "
+		"and SYSLOG.\n\n"
 		"A call costs the program some microseconds: -z, which leaves out small "
 		"allocations, "
 		"and -s, which leaves out most of them, halve that at best. 'mallow run' is far "
 		"cheaper, but has to start the program.\n\n"
 		"mallow memleak -p $(pidof server)\n\n"
 		"mallow memleak -p $(pidof server) -o 60000 -T 3 10\n\n"
+		"mallow memleak -T 5 10\n\n"
 		"mallow memleak -c './server --port 80' 1 10\n\n"
 		"docs/memleak.md says what is counted, and how it differs from bcc's memleak.",
 };
