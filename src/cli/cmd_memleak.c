@@ -60,8 +60,8 @@ static const struct option_spec options_of_memleak[] = {
 				   "are neither ages nor addresses"},
 	[MISSING_FREE] = {.name = "wa-missing-free",
 			  .letter = 'F',
-			  .text = "an allocation at the address of another frees that one; for a "
-				  "process this is always so"},
+			  .text = "an allocation at the address of another frees that one: this is "
+				  "always so"},
 	[SAMPLE_RATE] = {.name = "sample-rate",
 			 .letter = 's',
 			 .value = "N",
@@ -274,7 +274,8 @@ const struct command_body command_memleak = {
 	.option_count = sizeof(options_of_memleak) / sizeof(options_of_memleak[0]),
 	.run = run,
 	.details =
-		"Attaches to a process that is already running, without stopping it, and prints "
+		"Attaches to a process that is already running, without stopping it, or to the "
+		"kernel, and prints "
 		"what it has allocated since then and not freed, for each stack: every interval "
 		"(5 seconds if not given), count times or until the process ends or Ctrl+C. The "
 		"largest stack stands last. Blocks from before are not seen.\n\n"
