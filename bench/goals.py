@@ -25,6 +25,7 @@ FILE_MB, FILE_DRAWN_MS = 12, 1500
 FIRST_VIEW_MS, BRUSH_MS, TASK_MS, ZOOM_MS, BLANK_MS = 1000, 250, 100, 16, 100   # of the web interface
 TAB_MB, SCRIPT_KB = 150, 100
 TRACED_PAIR = {"without stacks": 0.33, "whole stacks": 0.70, "--combined-only": 0.33, "-s 100": 0.25}
+TRACED_KERNEL, KERNEL_REPORT_S = 0.5, 2.0     # by bcc's memleak; wall, with the end of mallow
 TRACED_PROGRAM, ATTACH_S, TRACED_REPORT_S = 0.65, 0.4, 1.5   # by bcc's memleak; CPU; wall and CPU, of a million blocks
 DEEP_ANSWER_S = 1                                     # of many deep stacks
 
@@ -256,8 +257,20 @@ def of_memleak(traced, goals):
                                               f"{TRACED_REPORT_S} s: {longest:.2f} s")
 
 
+def of_memleak_kernel(traced, goals):
+    if not traced:
+        return
+    share = traced.against()
+    if share is not None:
+        goals.add(share <= TRACED_KERNEL, f"eventfd() and close() under mallow memleak on the kernel take <= "
+                                          f"{TRACED_KERNEL:.2f}x of that under bcc's memleak: {table.times(share)}")
+    if traced.objects >= 1_000_000:
+        goals.add(min(traced.report) <= KERNEL_REPORT_S, f"its report of {table.count(traced.objects)} objects of the "
+                                                         f"kernel takes <= {KERNEL_REPORT_S} s: {min(traced.report):.2f} s")
+
+
 def section(results, pairs, scaling, lived=None, opened=None, deeply=None, grown=None, seen=None,
-            dumped=None, traced=None):
+            dumped=None, traced=None, traced_kernel=None):
     goals = Goals()
     of_programs(results, goals)
     of_micro(pairs, scaling, goals)
@@ -268,4 +281,5 @@ def section(results, pairs, scaling, lived=None, opened=None, deeply=None, grown
     of_deep(deeply, goals)
     of_web(seen, goals)
     of_memleak(traced, goals)
+    of_memleak_kernel(traced_kernel, goals)
     return ["Goals (of minima)", "", *goals.lines] if goals.lines else []

@@ -26,6 +26,7 @@ PROGRAMS = {
     # With frame pointers and every call, so that bcc's memleak sees whole stacks, too.
     "traced": (["bench/workloads/traced.c"],
                ["-fno-omit-frame-pointer", "-fno-builtin", "-fno-optimize-sibling-calls"]),
+    "kernel_calls": (["bench/workloads/kernel_calls.c"], []),
     "many_sites": (["bench/many_sites.c"], ["-O1"]),
     "make_recording": (["bench/make_recording.c", "src/write/record_stream.c",
                         "src/write/sealed_chunk.c", "src/hosted/buf.c", "src/hosted/err.c"],

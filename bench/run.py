@@ -22,6 +22,7 @@ import live  # noqa: E402
 import goals  # noqa: E402
 import machine  # noqa: E402
 import memleak  # noqa: E402
+import memleak_kernel  # noqa: E402
 import micro  # noqa: E402
 import profilers as tools  # noqa: E402
 import report  # noqa: E402
@@ -32,7 +33,7 @@ import web  # noqa: E402
 import workloads as programs  # noqa: E402
 from place import BENCH, Place  # noqa: E402
 
-SMALL = ("micro", "live", "core", "engine", "growing", "deep", "web", "memleak")
+SMALL = ("micro", "live", "core", "engine", "growing", "deep", "web", "memleak", "memleak_kernel")
 IDLE = 0.5                  # a load average above this disturbs the figures
 
 
@@ -169,6 +170,13 @@ def run_memleak(place, arguments):
     return memleak.measure(place, progress, arguments.fast)
 
 
+def run_memleak_kernel(place, arguments):
+    """(sections, memleak_kernel.Figures or None)."""
+    if not wanted(arguments, "memleak_kernel"):
+        return [], None
+    return memleak_kernel.measure(place, progress, arguments.fast)
+
+
 def as_json(results):
     return {"failures": results.failures, "samples": {
         workload: {profiler: [dict(dataclasses.asdict(sample), cpu=sample.cpu)
@@ -193,13 +201,16 @@ def main():
     deep_sections, deeply = run_deep(place, arguments)
     web_sections, seen = run_web(place, arguments)
     memleak_sections, traced = run_memleak(place, arguments)
+    kernel_sections, traced_kernel = run_memleak_kernel(place, arguments)
     progress("")
     busy = float(load) > IDLE
     text = report.text_of([
         report.head(place, started, number, load, busy) + absent,
         *(report.programs(results) if workloads else []), *sections, *live_sections,
         *core_sections, *engine_sections, *growing_sections, *deep_sections, *web_sections, *memleak_sections,
-        goals.section(results, pairs, scaling, lived, opened, deeply, grown, seen, dumped, traced)])
+        *kernel_sections,
+        goals.section(results, pairs, scaling, lived, opened, deeply, grown, seen, dumped, traced,
+                      traced_kernel)])
     print(text, end="")
     output = arguments.output or BENCH / "results" / f"{started:%Y-%m-%d-%H%M}.txt"
     output.parent.mkdir(exist_ok=True)

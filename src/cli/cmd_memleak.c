@@ -60,8 +60,8 @@ static const struct option_spec options_of_memleak[] = {
 				   "are neither ages nor addresses"},
 	[MISSING_FREE] = {.name = "wa-missing-free",
 			  .letter = 'F',
-			  .text = "an allocation at the address of another frees that one; for a "
-				  "process this is always so"},
+			  .text = "an allocation at the address of another frees that one: this is "
+				  "always so"},
 	[SAMPLE_RATE] = {.name = "sample-rate",
 			 .letter = 's',
 			 .value = "N",
@@ -262,7 +262,8 @@ const struct command_body command_memleak = {
 	.option_count = sizeof(options_of_memleak) / sizeof(options_of_memleak[0]),
 	.run = run,
 	.details =
-		"Attaches to a process that is already running, without stopping it, and prints "
+		"Attaches to a process that is already running, without stopping it, or to the "
+		"kernel, and prints "
 		"what it has allocated since then and not freed, for each stack: every interval "
 		"(5 seconds if not given), count times or until the process ends or Ctrl+C. The "
 		"largest stack stands last. Blocks from before are not seen.\n\n"
@@ -271,12 +272,16 @@ const struct command_body command_memleak = {
 		"program, in a container, or in a library that was deleted since. Stacks are whole "
 		"without frame pointers. That needs Linux 5.17 on x86-64, and root or the "
 		"capabilities BPF, PERFMON, SYS_PTRACE and CHECKPOINT_RESTORE.\n\n"
+		"Without -p and -c the kernel's own memory is traced: kmalloc, its caches and its "
+		"pages, by the kernel's stacks. That needs root, or the capabilities BPF, PERFMON "
+		"and SYSLOG.\n\n"
 		"A call costs the program some microseconds: -z, which leaves out small "
 		"allocations, "
 		"and -s, which leaves out most of them, halve that at best. 'mallow run' is far "
 		"cheaper, but has to start the program.\n\n"
 		"mallow memleak -p $(pidof server)\n\n"
 		"mallow memleak -p $(pidof server) -o 60000 -T 3 10\n\n"
+		"mallow memleak -T 5 10\n\n"
 		"mallow memleak -c './server --port 80' 1 10\n\n"
 		"docs/memleak.md says what is counted, and how it differs from bcc's memleak.",
 };

@@ -66,11 +66,15 @@ static __always_inline bool is_wanted(uint64_t size)
 	       (settings.sample_rate <= 1 || bpf_get_prandom_u32() % settings.sample_rate == 0);
 }
 
-static __always_inline void put(uint64_t key, const struct block *block)
+/* A global function, so the verifier looks at it once. Returns 0. */
+__noinline uint32_t put(uint64_t key, struct block *block)
 {
-	long status = bpf_map_update_elem(&blocks, &key, block, BPF_NOEXIST);
 	struct block before;
+	long status;
 
+	if (!block)
+		return 0;
+	status = bpf_map_update_elem(&blocks, &key, block, BPF_NOEXIST);
 	if (status == -EEXIST) {
 		count(&kernel_losses.missed_frees);
 		take_block(key, &before);
@@ -80,6 +84,7 @@ static __always_inline void put(uint64_t key, const struct block *block)
 		count(&state.losses.blocks);
 	else if (settings.combined)
 		add_to_stack(block, 1);
+	return 0;
 }
 
 /* caller: the return address of the allocator's function; 0: unknown. */
@@ -207,26 +212,29 @@ int on_percpu_free(const volatile uint64_t *context)
 	return 0;
 }
 
-/* Marks the frames of a movable page, or removes their marks. */
-static __always_inline void mark(uint64_t page, uint32_t order, bool set)
+/* No block of pages is larger: 1 << 10 in all kernels so far. */
+#define ORDER_MAX 12
+
+/* Marks the frames of a movable page, or removes their marks. Returns 0. */
+__noinline uint32_t mark(uint64_t page, uint32_t order, uint32_t set)
 {
 	uint64_t frame = (page - kernel.page_base) / bpf_core_type_size(struct page);
 	uint32_t zero = 0;
 	uint64_t *words = bpf_map_lookup_elem(&movable, &zero);
 	uint64_t bits = order >= 6 ? ~0ull : ((1ull << (1ull << order)) - 1) << (frame & 63);
-	uint32_t count = order > 6 ? 1u << ((order - 6) & 15) : 1;
 
-	for (uint32_t i = 0; words && i < 1u << 12 && i < count; i++) {
+	for (uint32_t i = 0; words && i < 1u << (ORDER_MAX - 6); i++) {
 		uint64_t at = frame / 64 + i;
 
-		if (at >= kernel.frame_words)
-			return;
+		if (at >= kernel.frame_words || (i && i >> (order >= 6 ? order - 6 : 0)))
+			return 0;
 		// Other frames of the word may be marked on another processor.
 		if (set)
 			__sync_fetch_and_or(&words[at], bits);
 		else if (words[at] & bits)
 			__sync_fetch_and_and(&words[at], ~bits);
 	}
+	return 0;
 }
 
 /*
@@ -237,7 +245,7 @@ static __always_inline void keep_rest(uint64_t page, uint32_t order, struct bloc
 {
 	uint64_t size = PAGE_BYTES << order;
 
-	for (uint32_t i = 0; i < 16 && size < block->size; i++) {
+	for (uint32_t i = 0; i < ORDER_MAX && size < block->size; i++) {
 		struct block piece = *block;
 
 		piece.size = size;
@@ -257,7 +265,7 @@ int on_page_alloc(const volatile uint64_t *context)
 	if (!page)
 		return 0;
 	if (can_move && kernel.page_base)
-		mark(page, order, true);
+		mark(page, order, 1);
 	if (!can_move || kernel.all_pages)
 		allocated(context, page, PAGE_BYTES << order,
 			  can_move ? SOURCE_MOVABLE : SOURCE_PAGES, 0);
@@ -272,7 +280,7 @@ int on_page_free(const volatile uint64_t *context)
 	struct block block;
 
 	if (kernel.page_base)
-		mark(page, order, false);
+		mark(page, order, 0);
 	if (!take_block(page, &block))
 		return 0;
 	if (block.size > PAGE_BYTES << order)

@@ -31,7 +31,8 @@ struct reading {
 	uint64_t of_kmalloc[KMALLOC_SIZES];
 	uint64_t until_ns; /* younger blocks are left out */
 	bool list_blocks;
-	bool looked_again; /* for names */
+	bool looked_again;   /* for names … */
+	struct err *failure; /* … which failed */
 };
 
 static void reading_deinit(struct reading *reading)
@@ -39,6 +40,7 @@ static void reading_deinit(struct reading *reading)
 	outstanding_index_deinit(&reading->index);
 	vec_deinit(&reading->facts);
 	page_flags_destroy(reading->flags);
+	err_destroy(reading->failure);
 }
 
 static bool begins_with(const char *name, const char *const *beginnings)
@@ -94,7 +96,7 @@ static enum page_use use_by_names(const struct kernel_tracer *tracer,
 }
 
 /* Reads the kernel's names again, once, if the stack has an address that is in no function. */
-static struct err *look_for_names(struct reading *reading, const struct outstanding_stack *stack)
+static void look_for_names(struct reading *reading, const struct outstanding_stack *stack)
 {
 	struct kernel_name name;
 
@@ -102,48 +104,38 @@ static struct err *look_for_names(struct reading *reading, const struct outstand
 		if (kernel_symbols_find(reading->tracer->symbols, stack->frames[i], &name))
 			continue;
 		reading->looked_again = true;
-		return kernel_symbols_reread(reading->tracer->symbols);
+		reading->failure = kernel_symbols_reread(reading->tracer->symbols);
 	}
-	return NULL;
 }
 
-/* Completes a stack that is new in the result, and finds out about it. */
-static struct err *learn(struct reading *reading, struct outstanding_stack *stack)
+/* Completes a stack that is new in the result, and finds out about it. False: no memory. */
+static bool learn(struct reading *reading, struct outstanding_stack *stack)
 {
 	struct stack_facts facts = {.use = PAGE_KERNEL};
-	struct err *err = NULL;
 
 	if (stack->frame_count) {
 		stack->source = stack->frames[0];
 		stack->frames++;
 		stack->frame_count--;
-		err = look_for_names(reading, stack);
+		look_for_names(reading, stack);
 		skip_tracing(reading->tracer->symbols, stack);
 	}
 	facts.pages = stack->source == SOURCE_PAGES || stack->source == SOURCE_MOVABLE;
 	if (facts.pages)
 		facts.use = use_by_names(reading->tracer, stack);
-	if (!err && !vec_push(&reading->facts, facts))
-		err = err_no_memory();
-	return err;
+	return vec_push(&reading->facts, facts);
 }
 
-/* The stack of that number in the result, and its facts. */
-static struct err *find_stack(struct reading *reading, uint32_t number,
-			      struct outstanding_stack **stack, struct stack_facts **facts)
+/* The facts about the stack of that number, and the stack in the result. NULL: no memory. */
+static struct stack_facts *find_stack(struct reading *reading, uint32_t number,
+				      struct outstanding_stack **stack)
 {
 	struct outstanding *all = &reading->result->all;
 
-	struct err *err = NULL;
-
 	*stack = outstanding_stack_of(&reading->index, all, number);
-	if (!*stack)
-		return err_no_memory();
-	if (all->stacks.count > reading->facts.count)
-		err = learn(reading, *stack);
-	if (!err)
-		*facts = &reading->facts.items[*stack - all->stacks.items];
-	return err;
+	if (!*stack || (all->stacks.count > reading->facts.count && !learn(reading, *stack)))
+		return NULL;
+	return &reading->facts.items[*stack - all->stacks.items];
 }
 
 /* What the pages of a block are for. */
@@ -192,11 +184,10 @@ static struct err *add_block(struct reading *reading, uint64_t key, const struct
 	struct kernel_outstanding *result = reading->result;
 	uint64_t weight = reading->tracer->options.sample_rate;
 	struct outstanding_stack *stack;
-	struct stack_facts *facts;
-	struct err *err = find_stack(reading, block->stack, &stack, &facts);
+	struct stack_facts *facts = find_stack(reading, block->stack, &stack);
 
-	if (err)
-		return err;
+	if (!facts)
+		return err_no_memory();
 	if (facts->pages) {
 		enum page_use use = use_of_pages(reading, key, facts);
 
@@ -254,13 +245,12 @@ static struct err *add_sum(struct reading *reading, uint32_t number)
 	uint64_t bytes = head->bytes * weight, blocks = head->blocks * weight;
 	struct outstanding_stack *stack;
 	struct stack_facts *facts;
-	struct err *err;
 
 	if (!blocks)
 		return NULL;
-	err = find_stack(reading, number, &stack, &facts);
-	if (err)
-		return err;
+	facts = find_stack(reading, number, &stack);
+	if (!facts)
+		return err_no_memory();
 	if (facts->pages && stack->source == SOURCE_MOVABLE)
 		facts->use = PAGE_PROGRAM;
 	if (facts->pages && !is_shown(reading, facts->use)) {
@@ -339,6 +329,8 @@ static struct err *read_all(struct reading *reading, bool by_count)
 
 	if (!err)
 		err = options->combined ? read_sums(reading) : read_blocks(reading);
+	if (!err)
+		err = steal(&reading->failure);
 	if (!err && !options->all_pages)
 		read_movable(reading);
 	if (!err)

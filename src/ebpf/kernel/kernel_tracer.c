@@ -149,8 +149,8 @@ static int on_event(void *argument, void *data, size_t size)
 	return ++tracer->handled == EVENTS_AT_ONCE ? -ECANCELED : 0;
 }
 
-/* Frees of many objects at once, if the kernel lets its functions be traced. */
-static struct err *attach_bulk(struct kernel_tracer *tracer)
+/* Frees of many objects at once: by the function that makes them, or by the tracepoint of RCU's. */
+static struct err *attach_bulk_by(struct kernel_tracer *tracer, bool function)
 {
 	struct bulk_free_bpf *bulk = bulk_free_bpf__open();
 	struct kernel_bpf *bpf = tracer->bpf;
@@ -158,6 +158,8 @@ static struct err *attach_bulk(struct kernel_tracer *tracer)
 
 	if (!bulk)
 		return err_create_errno(errno, "the BPF programs");
+	bpf_program__set_autoload(function ? bulk->progs.on_rcu_free : bulk->progs.on_bulk_free,
+				  false);
 	bulk->rodata->settings = bpf->rodata->settings;
 	if (bpf_map__reuse_fd(bulk->maps.blocks, bpf_map__fd(bpf->maps.blocks)) ||
 	    bpf_map__reuse_fd(bulk->maps.stacks, bpf_map__fd(bpf->maps.stacks)) ||
@@ -166,12 +168,28 @@ static struct err *attach_bulk(struct kernel_tracer *tracer)
 	else
 		err = bpf_support_load(bulk->skeleton);
 	if (!err && bulk_free_bpf__attach(bulk))
-		err = err_create_errno(errno, "the function kmem_cache_free_bulk");
+		err = err_create_errno(errno, "frees of many objects");
 	if (err) {
 		bulk_free_bpf__destroy(bulk);
 		return err;
 	}
 	tracer->bulk = bulk;
+	return NULL;
+}
+
+/* The error is that of the function, which most kernels let be traced. */
+static struct err *attach_bulk(struct kernel_tracer *tracer)
+{
+	struct err *err = attach_bulk_by(tracer, true);
+
+	if (!err)
+		return NULL;
+
+	auto_err struct err *second = attach_bulk_by(tracer, false);
+
+	if (second)
+		return err;
+	err_destroy(err);
 	return NULL;
 }
 

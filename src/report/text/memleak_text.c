@@ -65,11 +65,11 @@ static void put_sum(struct buf *buf, const struct memleak_view *view)
 			   " ms (-o).\n",
 			   view->young, view->older_ms);
 	if (view->gone)
-		buf_printf(
-			buf,
-			"\tNot shown: %" PRIu64
-			" allocations whose free was not seen; their memory is used otherwise.\n",
-			view->gone);
+		buf_printf(buf,
+			   "\tNot shown: %" PRIu64
+			   " allocations that are freed by now, though their free was "
+			   "not seen.\n",
+			   view->gone);
 }
 
 /* Pages by their use: what else the kernel has given away. */
