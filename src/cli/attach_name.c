@@ -43,15 +43,13 @@ struct err *attach_name(const char *pattern, pid_t pid, const char *program, cha
 	struct output_name name;
 	char path[PATH_MAX];
 	auto_free char *directory = getcwd(NULL, 0);
-	uint64_t tries = output_name_has(pattern, 'n') ? NAMES_MAX : 1;
+	uint64_t tries = output_name_has(pattern, 'n') ? NAMES_MAX : 1, n = 0;
 
 	fill_in(pid, program, &name);
-	for (uint64_t n = 0; n < tries; n++) {
+	do
 		if (!output_name_expand(&name, pattern, n, path, sizeof(path)))
 			return err_create_errno(ENAMETOOLONG, "'%s'", pattern);
-		if (access(path, F_OK))
-			break;
-	}
+	while (++n < tries && access(path, F_OK) == 0);
 	if (*path == '/' || !directory)
 		*ret = strdup(path);
 	else if (asprintf(ret, "%s/%s", directory, path) < 0)

@@ -13,8 +13,6 @@
 /* Objects that are larger are whole pages, in no slab. */
 #define SLAB_OBJECT_MAX 8192
 
-CLEANUP_DEFINE(struct page_flags *, page_flags_destroy);
-
 void kernel_outstanding_deinit(struct kernel_outstanding *outstanding)
 {
 	outstanding_deinit(&outstanding->all);
