@@ -81,8 +81,8 @@ static struct err *add_losses(struct memleak_parts *parts, const struct kernel_t
 		{lost.scratch, "allocations have no stack: interrupts took too many at once"},
 		{lost.mistaken, "of the stacks that were checked were taken for another: some "
 				"sums may be a neighbour's"},
-		{lost.interrupted, "calls were not seen, as they interrupted the tracing itself: "
-				   "some allocations are missing, or some that are freed are not"},
+		{lost.interrupted, "calls, at most, were not seen, as they interrupted the tracing "
+				   "itself: allocations are missing"},
 		{lost.events, "lines of -t are missing: they came faster than they could be "
 			      "printed"},
 	};

@@ -64,7 +64,7 @@ struct {
 
 struct way {
 	uint64_t key;  /* of caller, source and depth */
-	uint64_t hash; /* of the words at the places */
+	uint64_t hash; /* of the words at the places, and of `stack` */
 	uint32_t stack;
 	uint32_t hits;
 	uint32_t count; /* of places; 0: it cannot be remembered */
@@ -223,19 +223,22 @@ __noinline uint32_t remember(struct scratch *scratch, struct way *way, uint64_t 
 		// A way that goes on, on another stack, is not remembered.
 		if (placing.next == frames)
 			way->count = placing.count;
-		way->hash = hash_of(scratch, way);
+		way->hash = mix(hash_of(scratch, way), number);
 	}
 	way->key = key;
 	return 0;
 }
 
-/* Whether the stack is the one that came this way before. */
-static __always_inline bool is_way(struct scratch *scratch, struct way *way)
+/*
+ * Whether the stack is the one that came this way before, and has that number. An interrupt may
+ * change the way meanwhile: then the hash does not fit.
+ */
+static __always_inline bool is_way(struct scratch *scratch, struct way *way, uint32_t number)
 {
 	uint32_t last = way->count - 1;
 
 	return last < WAY_FRAMES && read_words(scratch, way->places[last] + 1) &&
-	       hash_of(scratch, way) == way->hash;
+	       mix(hash_of(scratch, way), number) == way->hash;
 }
 
 static __always_inline uint32_t take_stack_into(struct scratch *scratch,
@@ -260,7 +263,7 @@ static __always_inline uint32_t take_stack_into(struct scratch *scratch,
 		number = *(volatile uint32_t *)&way->stack;
 		if (!way->count)
 			way = NULL;
-		else if (is_way(scratch, way))
+		else if (is_way(scratch, way, number))
 			expected = number;
 		if (expected != STACK_NONE && ++way->hits % CHECK_EVERY)
 			return number;
