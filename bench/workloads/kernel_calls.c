@@ -2,8 +2,9 @@
  * What asks the kernel for memory. Each line of standard input is done in turn:
  *
  *     pairs COUNT     COUNT pairs of eventfd() and close(); answers with the nanoseconds of
- * processor time that each took objects COUNT   COUNT epoll items that stay; answers with COUNT.
- * From then on, until the next line, some of them are freed and allocated again without end
+ *                     processor time that each took
+ *     objects COUNT   COUNT epoll items that stay; answers with COUNT. From then on, until the
+ *                     next line, some of them are freed and allocated again without end
  */
 #include <poll.h>
 #include <stdio.h>

@@ -79,10 +79,10 @@ static struct err *add_losses(struct memleak_parts *parts, const struct kernel_t
 		{lost.stacks, "allocations have no stack: there was no room for more stacks "
 			      "(--stack-storage-size makes it larger)"},
 		{lost.scratch, "allocations have no stack: interrupts took too many at once"},
-		{lost.mistaken, "of the stacks that were checked were taken for another: some "
-				"sums may be a neighbour's"},
-		{lost.interrupted, "calls were not seen, as they interrupted the tracing itself: "
-				   "some allocations are missing, or some that are freed are not"},
+		{lost.mistaken, "stacks turned out to be others when they were checked: up to 256 "
+				"allocations each are with a similar stack"},
+		{lost.interrupted, "calls, at most, were not seen, as they interrupted the tracing "
+				   "itself: allocations are missing"},
 		{lost.events, "lines of -t are missing: they came faster than they could be "
 			      "printed"},
 	};

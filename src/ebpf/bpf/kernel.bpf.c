@@ -103,6 +103,42 @@ static __always_inline void allocated(const volatile void *context, uint64_t key
 		send(EVENT_EXITED, key, size);
 }
 
+/*
+ * A program does not run while it runs already on that processor: an interrupt that frees, while a
+ * free is handled, would be missed, and all that it frees would be leaks. So each free has two
+ * programs, one after the other. The second one does what the first one could not: it looks which
+ * free the first one handled last. (If that changes in between, a free is handled twice, which does
+ * no harm: its memory is not handed out before both are done.)
+ */
+enum free_kind { FREE_OBJECT, FREE_OF_CACHE, FREE_PAGE, FREE_KINDS };
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, FREE_KINDS);
+	__type(key, uint32_t);
+	__type(value, uint64_t);
+} handled SEC(".maps");
+
+/* Where the parameters of a call lie tells it from one that interrupted it. */
+static __always_inline void note_handled(uint32_t kind, const volatile void *context)
+{
+	const volatile void *volatile *last = bpf_map_lookup_elem(&handled, &kind);
+
+	if (last)
+		*last = context;
+}
+
+/* Asked once for each free: the next one may have its parameters at the same place. */
+static __always_inline bool is_handled(uint32_t kind, const volatile void *context)
+{
+	uint64_t *last = bpf_map_lookup_elem(&handled, &kind);
+
+	if (!last || *last != (uint64_t)context)
+		return false;
+	*last = 0;
+	return true;
+}
+
 /* Returns whether the address was in the table. */
 static __always_inline bool freed(uint64_t key)
 {
@@ -169,23 +205,51 @@ int on_cache_alloc_node(const volatile uint64_t *context)
 	return 0;
 }
 
+static __always_inline void handle_kfree(const volatile uint64_t *context)
+{
+	freed(context[1]);
+}
+
 SEC("tp_btf/kfree")
 int on_kfree(const volatile uint64_t *context)
 {
-	freed(context[1]);
+	handle_kfree(context);
+	note_handled(FREE_OBJECT, context);
 	return 0;
+}
+
+SEC("tp_btf/kfree")
+int on_kfree_again(const volatile uint64_t *context)
+{
+	if (!is_handled(FREE_OBJECT, context))
+		handle_kfree(context);
+	return 0;
+}
+
+static __always_inline void handle_cache_free(const volatile uint64_t *context)
+{
+	struct cache *cache;
+
+	if (freed(context[1]) || !kernel.free_names_cache)
+		return;
+	cache = known_cache(context[2]);
+	if (cache)
+		count(&cache->old_frees);
 }
 
 SEC("tp_btf/kmem_cache_free")
 int on_cache_free(const volatile uint64_t *context)
 {
-	struct cache *cache;
+	handle_cache_free(context);
+	note_handled(FREE_OF_CACHE, context);
+	return 0;
+}
 
-	if (freed(context[1]) || !kernel.free_names_cache)
-		return 0;
-	cache = known_cache(context[2]);
-	if (cache)
-		count(&cache->old_frees);
+SEC("tp_btf/kmem_cache_free")
+int on_cache_free_again(const volatile uint64_t *context)
+{
+	if (!is_handled(FREE_OF_CACHE, context))
+		handle_cache_free(context);
 	return 0;
 }
 
@@ -272,8 +336,7 @@ int on_page_alloc(const volatile uint64_t *context)
 	return 0;
 }
 
-SEC("raw_tp/mm_page_free")
-int on_page_free(const volatile uint64_t *context)
+static __always_inline void handle_page_free(const volatile uint64_t *context)
 {
 	uint64_t page = context[0];
 	uint32_t order = (uint32_t)context[1] & 31;
@@ -282,11 +345,26 @@ int on_page_free(const volatile uint64_t *context)
 	if (kernel.page_base)
 		mark(page, order, 0);
 	if (!take_block(page, &block))
-		return 0;
+		return;
 	if (block.size > PAGE_BYTES << order)
 		keep_rest(page, order, &block);
 	if (settings.trace)
 		send(EVENT_FREED, page, PAGE_BYTES << order);
+}
+
+SEC("raw_tp/mm_page_free")
+int on_page_free(const volatile uint64_t *context)
+{
+	handle_page_free(context);
+	note_handled(FREE_PAGE, context);
+	return 0;
+}
+
+SEC("raw_tp/mm_page_free")
+int on_page_free_again(const volatile uint64_t *context)
+{
+	if (!is_handled(FREE_PAGE, context))
+		handle_page_free(context);
 	return 0;
 }
 

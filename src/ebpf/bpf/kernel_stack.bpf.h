@@ -10,9 +10,8 @@
  *
  * The next time that the same function allocates at the same depth, the words at these places are
  * compared. A return address, and where it lies, say where the next one is, so the same words are
- * the same way. This is proof but for functions whose frame has no fixed size, and for a copy of an
- * address that lies on the stack by chance. So one of many is walked all the same: a way that turns
- * out to be another is not remembered any more, and counted.
+ * the same way. This is proof but for functions whose frame has no fixed size. So one of many is
+ * walked all the same: a way that turns out to be another is not remembered any more, and counted.
  */
 #ifndef MALLOW_EBPF_BPF_KERNEL_STACK_BPF_H
 #define MALLOW_EBPF_BPF_KERNEL_STACK_BPF_H
@@ -48,6 +47,9 @@ struct scratch {
 	uint64_t source;
 	uint64_t frames[KERNEL_FRAMES_MAX]; /* behind the source: as they are stored */
 	uint64_t words[WORDS_MAX];
+	/* Of the search for the places of a way. */
+	uint32_t frame_count, next; /* of `frames`: all, and the one that is sought */
+	uint32_t word_count;
 };
 
 struct scratches {
@@ -64,7 +66,7 @@ struct {
 
 struct way {
 	uint64_t key;  /* of caller, source and depth */
-	uint64_t hash; /* of the words at the places */
+	uint64_t hash; /* of the words at the places, and of `stack` */
 	uint32_t stack;
 	uint32_t hits;
 	uint32_t count; /* of places; 0: it cannot be remembered */
@@ -169,25 +171,38 @@ __noinline uint64_t hash_of(struct scratch *scratch, struct way *way)
 	return hash;
 }
 
-/* The search for the frames among the words. */
+/*
+ * The search for the frames among the words. Its numbers are in the scratch and in the way, not
+ * here: the verifier would follow each number that they can have.
+ */
 struct placing {
 	struct scratch *scratch;
 	struct way *way;
-	uint32_t frames, next; /* of scratch->frames: all, and the one that is sought */
-	uint32_t count;
 };
 
+/*
+ * Finds the frames in their order. A copy of an address, left by an earlier call, may lie below its
+ * true place and be found first: then the true one comes before the next frame, and is a place,
+ * too. Not so before the outermost frame: there the kernel leaves a gap of random size in each
+ * system call, with changing copies in it.
+ */
 static long place_word(uint32_t index, struct placing *placing)
 {
-	uint32_t next = placing->next, count = placing->count;
+	struct scratch *scratch = placing->scratch;
+	uint32_t count = placing->way->count, next = scratch->next;
+	uint64_t word;
 
-	if (next >= placing->frames || next >= KERNEL_FRAMES_MAX || count >= WAY_FRAMES)
+	if (index >= scratch->word_count || index >= WORDS_MAX || count >= WAY_FRAMES ||
+	    next >= scratch->frame_count || next >= KERNEL_FRAMES_MAX)
 		return 1;
-	if (index >= WORDS_MAX || placing->scratch->words[index] != placing->scratch->frames[next])
+	word = scratch->words[index];
+	if (word == scratch->frames[next])
+		scratch->next = next + 1;
+	else if (!count || next + 1 >= scratch->frame_count || !next ||
+		 word != scratch->frames[next - 1])
 		return 0;
 	placing->way->places[count] = (uint16_t)index;
-	placing->next = next + 1;
-	placing->count = count + 1;
+	placing->way->count = count + 1;
 	return 0;
 }
 
@@ -206,7 +221,8 @@ static __always_inline uint32_t words_left(const struct scratch *scratch)
 __noinline uint32_t remember(struct scratch *scratch, struct way *way, uint64_t key,
 			     uint32_t frames, uint32_t number)
 {
-	struct placing placing = {.scratch = scratch, .way = way, .frames = frames};
+	struct placing placing = {scratch, way};
+	uint32_t first = 0;
 
 	if (!scratch || !way)
 		return 0;
@@ -215,27 +231,33 @@ __noinline uint32_t remember(struct scratch *scratch, struct way *way, uint64_t 
 	way->hits = 0;
 	way->stack = number;
 	for (uint32_t i = 0; i < ALLOCATOR_FRAMES_MAX; i++)
-		if (scratch->frames[placing.next] != scratch->caller)
-			placing.next = i + 1;
-	if (read_words(scratch, words_left(scratch)) && number != STACK_NONE &&
+		if (scratch->frames[first] != scratch->caller)
+			first = i + 1;
+	scratch->next = first;
+	scratch->frame_count = frames;
+	scratch->word_count = words_left(scratch);
+	if (read_words(scratch, scratch->word_count) && number != STACK_NONE &&
 	    frames < settings.depth) {
 		bpf_loop(WORDS_MAX, place_word, &placing, 0);
-		// A way that goes on, on another stack, is not remembered.
-		if (placing.next == frames)
-			way->count = placing.count;
-		way->hash = hash_of(scratch, way);
+		way->hash = mix(hash_of(scratch, way), number);
 	}
+	// A way that goes on, on another stack, or has too many places, is not remembered.
+	if (scratch->next != frames || way->count >= WAY_FRAMES)
+		way->count = 0;
 	way->key = key;
 	return 0;
 }
 
-/* Whether the stack is the one that came this way before. */
-static __always_inline bool is_way(struct scratch *scratch, struct way *way)
+/*
+ * Whether the stack is the one that came this way before, and has that number. An interrupt may
+ * change the way meanwhile: then the hash does not fit.
+ */
+static __always_inline bool is_way(struct scratch *scratch, struct way *way, uint32_t number)
 {
 	uint32_t last = way->count - 1;
 
 	return last < WAY_FRAMES && read_words(scratch, way->places[last] + 1) &&
-	       hash_of(scratch, way) == way->hash;
+	       mix(hash_of(scratch, way), number) == way->hash;
 }
 
 static __always_inline uint32_t take_stack_into(struct scratch *scratch,
@@ -260,7 +282,7 @@ static __always_inline uint32_t take_stack_into(struct scratch *scratch,
 		number = *(volatile uint32_t *)&way->stack;
 		if (!way->count)
 			way = NULL;
-		else if (is_way(scratch, way))
+		else if (is_way(scratch, way, number))
 			expected = number;
 		if (expected != STACK_NONE && ++way->hits % CHECK_EVERY)
 			return number;

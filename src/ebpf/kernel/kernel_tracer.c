@@ -310,22 +310,34 @@ const struct kernel_symbols *kernel_tracer_symbols(const struct kernel_tracer *t
 	return tracer->symbols;
 }
 
-/* How often programs were not run because they ran already, below what interrupted them. */
+/* How often a program was not run because it ran already, below what interrupted it. */
+static uint64_t misses_of(const struct bpf_program *program)
+{
+	struct bpf_prog_info info = {0};
+	uint32_t size = sizeof(info);
+	int fd = bpf_program__fd(program);
+
+	return fd >= 0 && !bpf_obj_get_info_by_fd(fd, &info, &size) ? info.recursion_misses : 0;
+}
+
+/* Of two programs for the same free, one was run if the other was not, but for a few at most. */
+static uint64_t misses_of_both(const struct bpf_program *program, const struct bpf_program *again)
+{
+	uint64_t first = misses_of(program), second = misses_of(again);
+
+	return first < second ? first : second;
+}
+
+/* How many calls were not seen, at most. */
 static uint64_t count_interrupted(const struct kernel_bpf *bpf)
 {
-	struct bpf_program *program;
-	uint64_t sum = 0;
-
-	bpf_object__for_each_program(program, bpf->obj)
-	{
-		struct bpf_prog_info info = {0};
-		uint32_t size = sizeof(info);
-		int fd = bpf_program__fd(program);
-
-		if (fd >= 0 && !bpf_obj_get_info_by_fd(fd, &info, &size))
-			sum += info.recursion_misses;
-	}
-	return sum;
+	return misses_of(bpf->progs.on_kmalloc) + misses_of(bpf->progs.on_kmalloc_node) +
+	       misses_of(bpf->progs.on_cache_alloc) + misses_of(bpf->progs.on_cache_alloc_node) +
+	       misses_of(bpf->progs.on_page_alloc) + misses_of(bpf->progs.on_percpu_alloc) +
+	       misses_of(bpf->progs.on_percpu_alloc_old) + misses_of(bpf->progs.on_percpu_free) +
+	       misses_of_both(bpf->progs.on_kfree, bpf->progs.on_kfree_again) +
+	       misses_of_both(bpf->progs.on_cache_free, bpf->progs.on_cache_free_again) +
+	       misses_of_both(bpf->progs.on_page_free, bpf->progs.on_page_free_again);
 }
 
 struct kernel_lost kernel_tracer_lost(const struct kernel_tracer *tracer)

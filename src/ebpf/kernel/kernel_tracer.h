@@ -51,7 +51,7 @@ struct kernel_lost {
 	uint64_t blocks, stacks, events; /* as in struct bpf_losses */
 	uint64_t scratch;                /* allocations whose stack could not be taken */
 	uint64_t mistaken;               /* stacks that were found to be another when checked */
-	uint64_t interrupted; /* calls that were not seen: they interrupted the same program */
+	uint64_t interrupted; /* calls, at most, that were not seen: they interrupted the tracing */
 	uint64_t reused;      /* allocations at the address of another: its free was not seen */
 };
 struct kernel_lost kernel_tracer_lost(const struct kernel_tracer *tracer);
