@@ -10,8 +10,9 @@
  *
  * The next time that the same function allocates at the same depth, the words at these places are
  * compared. A return address, and where it lies, say where the next one is, so the same words are
- * the same way. This is proof but for functions whose frame has no fixed size. So one of many is
- * walked all the same: a way that turns out to be another is not remembered any more, and counted.
+ * the same way. This is no proof where a function's frame has no fixed size, or where a copy of an
+ * address, left by an earlier call, was taken for its place. So one of many is walked all the same:
+ * a way that turns out to be another is not remembered any more, and counted.
  */
 #ifndef MALLOW_EBPF_BPF_KERNEL_STACK_BPF_H
 #define MALLOW_EBPF_BPF_KERNEL_STACK_BPF_H

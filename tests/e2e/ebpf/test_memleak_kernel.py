@@ -258,6 +258,16 @@ def test_a_missing_capability_is_named(mallow, dropped, named):
     assert run.stderr.count("\n") == 1
 
 
+def test_addresses_that_are_hidden_are_said_to_be(mallow, tmp_path):
+    """What sysctl kernel.kptr_restrict=2 does to /proc/kallsyms."""
+    hidden = tmp_path / "kallsyms"
+    hidden.write_text("0000000000000000 T _stext\n0000000000000000 T do_one_initcall\n")
+    run = run_text(mallow, before=[need("unshare"), "-m", "sh", "-c",
+                                   f"mount --bind {hidden} /proc/kallsyms && exec \"$@\"", "sh"])
+    assert run.returncode == 1
+    assert "kptr_restrict" in run.stderr and run.stderr.count("\n") == 1
+
+
 def traced_by(command, last_note):
     """The report of a memleak that is started in some way, while 1,000 eventfds are opened; and its mounts."""
     with Caller() as caller:
