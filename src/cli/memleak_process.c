@@ -90,6 +90,7 @@ struct err *memleak_process_attach(struct memleak_process *process)
 		err = code_names_create(&process->names);
 	if (err)
 		return err;
+	tracer_start(process->tracer);
 	read_name(process->pid, process->name, sizeof(process->name));
 	return code_names_look(process->names, tracer_target(process->tracer));
 }

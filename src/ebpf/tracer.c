@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 
 #include "ebpf/bpf_support.h"
 #include "ebpf/target/loader_state.h"
@@ -17,6 +18,9 @@
 
 /* Rows for libraries that the process opens later: as many as it has, and at least these. */
 #define SPARE_ROWS 262144
+
+/* PROC_PID_INIT_INO of the kernel. */
+#define FIRST_PID_NAMESPACE 0xeffffffc
 
 /* How many events one tracer_poll() handles. */
 #define EVENTS_AT_ONCE 16384
@@ -67,6 +71,17 @@ static void unshare(struct shared_map *map)
 	*map = (struct shared_map){0};
 }
 
+/* Puts our PID namespace there, unless it is the first one, by whose numbers the kernel counts. */
+static void pid_namespace(struct bpf_settings *settings)
+{
+	struct stat own;
+
+	if (stat("/proc/self/ns/pid", &own) || own.st_ino == FIRST_PID_NAMESPACE)
+		return;
+	settings->pid_ns_device = own.st_dev;
+	settings->pid_ns_inode = own.st_ino;
+}
+
 /* What is fixed once the programs are loaded: constants and the sizes of tables. */
 static void set_up(struct tracer *tracer)
 {
@@ -90,6 +105,8 @@ static void set_up(struct tracer *tracer)
 		.rows = tracer->row_count,
 		.stack_words = (uint32_t)tracer->stack_words,
 	};
+	pid_namespace(&bpf->rodata->settings);
+	bpf->bss->state.stopped = 1;
 	// Numbers of stacks are indices, and 0 is none.
 	bpf->bss->state.words_used = STACK_HEAD_WORDS;
 	bpf_map__set_max_entries(bpf->maps.blocks, options->record ? 1 : options->blocks_max);
@@ -117,17 +134,60 @@ static struct err *upload_code(struct tracer *tracer)
 	return err ? err : code_tables_upload(&tracer->code, tracer->target, &maps);
 }
 
+/*
+ * Whether it is code of a library that has an allocator. One that is linked into the program cannot
+ * be told from the program by the module.
+ */
+static bool is_allocator_library(const struct tracer *tracer, const struct target_span *span)
+{
+	if (span->module == TARGET_NO_MODULE ||
+	    !strcmp(tracer->target->modules.items[span->module].path, tracer->target->program))
+		return false;
+	for (size_t i = 0; i < tracer->hooks.modules.count; i++)
+		if (tracer->hooks.modules.items[i].module == span->module)
+			return true;
+	return false;
+}
+
+/* Tells the programs where the code of the allocators is that are libraries. */
+static void upload_allocators(struct tracer *tracer)
+{
+	struct bpf_range *ranges = tracer->bpf->bss->state.allocators;
+	size_t count = 0;
+
+	for (size_t i = 0; i < tracer->target->spans.count; i++) {
+		const struct target_span *span = &tracer->target->spans.items[i];
+
+		// To the programs an empty range is none: its end is written last.
+		if (count == ALLOCATORS_MAX || !is_allocator_library(tracer, span))
+			continue;
+		__atomic_store_n(&ranges[count].end, 0, __ATOMIC_SEQ_CST);
+		__atomic_store_n(&ranges[count].start, span->start, __ATOMIC_SEQ_CST);
+		__atomic_store_n(&ranges[count++].end, span->end, __ATOMIC_SEQ_CST);
+	}
+	for (; count < ALLOCATORS_MAX; count++)
+		__atomic_store_n(&ranges[count].end, 0, __ATOMIC_SEQ_CST);
+}
+
+static uint32_t generation_now(const struct tracer *tracer)
+{
+	return __atomic_load_n(&tracer->bpf->bss->state.generation, __ATOMIC_SEQ_CST);
+}
+
 /* The process has mapped code that is in no table yet. */
 static struct err *new_code(struct tracer *tracer)
 {
 	size_t modules = tracer->target->modules.count, hooks = tracer->hooks.list.count;
 	const struct probe_programs programs = programs_of(tracer->bpf);
 	bool changed = false;
+	uint32_t generation;
 	struct err *err;
 
 	// Asked for again from here on: what is mapped while we look is not missed.
 	__atomic_store_n(&tracer->bpf->bss->state.code_asked, 0, __ATOMIC_SEQ_CST);
+	generation = generation_now(tracer);
 	err = target_refresh(tracer->target, &changed);
+	tracer->generation = generation == generation_now(tracer) ? generation : TRACER_UNSETTLED;
 	if (!changed) {
 		__atomic_store_n(&tracer->bpf->bss->state.code_asked, 1, __ATOMIC_SEQ_CST);
 		tracer->quiet_until = now_ns() + QUIET_NS;
@@ -146,6 +206,7 @@ static struct err *new_code(struct tracer *tracer)
 	if (!err && !tracer->options.hooks.object)
 		err = hooks_find(tracer->target, (uint32_t)modules, &tracer->options.hooks,
 				 &tracer->hooks);
+	upload_allocators(tracer);
 	if (!err)
 		err = probe_links_add(&tracer->links, &programs, tracer->way, tracer->target,
 				      &tracer->hooks, hooks);
@@ -154,20 +215,13 @@ static struct err *new_code(struct tracer *tracer)
 
 /*
  * Whether a mapping was asked for by an allocator: memory that it hands out later. Most are nested
- * in its functions, but not those that free makes for itself. An allocator that is linked into the
- * program cannot be told from the program by the module.
+ * in its functions, but not those that free makes for itself.
  */
 static bool is_allocators_own(const struct tracer *tracer, uint64_t caller)
 {
 	const struct target_span *span = target_find(tracer->target, caller - 1);
 
-	if (!span || span->module == TARGET_NO_MODULE ||
-	    !strcmp(tracer->target->modules.items[span->module].path, tracer->target->program))
-		return false;
-	for (size_t i = 0; i < tracer->hooks.modules.count; i++)
-		if (tracer->hooks.modules.items[i].module == span->module)
-			return true;
-	return false;
+	return span && is_allocator_library(tracer, span);
 }
 
 /* Lets stacks ask again for a look at the mappings, some time after one that found nothing. */
@@ -255,6 +309,8 @@ static struct err *attach(struct tracer *tracer, enum probe_way way)
 		err = upload_code(tracer);
 	if (err)
 		return err;
+	tracer->generation = generation_now(tracer);
+	upload_allocators(tracer);
 	tracer->ring =
 		ring_buffer__new(bpf_map__fd(tracer->bpf->maps.events), on_event, tracer, NULL);
 	if (!tracer->ring)
@@ -388,6 +444,11 @@ void tracer_destroy(struct tracer *tracer)
 	free(tracer);
 }
 
+void tracer_start(struct tracer *tracer)
+{
+	__atomic_store_n(&tracer->bpf->bss->state.stopped, 0, __ATOMIC_SEQ_CST);
+}
+
 int tracer_descriptor(const struct tracer *tracer)
 {
 	return bpf_map__fd(tracer->bpf->maps.events);
@@ -433,6 +494,22 @@ const struct target *tracer_target(const struct tracer *tracer)
 const struct hooks *tracer_hooks(const struct tracer *tracer)
 {
 	return &tracer->hooks;
+}
+
+uint32_t tracer_generation(const struct tracer *tracer)
+{
+	return tracer->generation;
+}
+
+bool tracer_has_executed(const struct tracer *tracer)
+{
+	return __atomic_load_n(&tracer->bpf->bss->state.executed, __ATOMIC_SEQ_CST);
+}
+
+bool tracer_exit_code(const struct tracer *tracer, uint32_t *ret)
+{
+	*ret = __atomic_load_n(&tracer->bpf->bss->state.exit_code, __ATOMIC_SEQ_CST);
+	return __atomic_load_n(&tracer->bpf->bss->state.ended, __ATOMIC_SEQ_CST);
 }
 
 bool tracer_is_glibc(const struct tracer *tracer)

@@ -35,7 +35,7 @@ struct tracer_events {
 	 * order in which they came, which need not be that of their times.
 	 */
 	void (*on_recorded)(void *argument, const struct recorded *call);
-	/* With options->record: a thread has ended. code: as wait() has it. */
+	/* With options->record: a thread has ended. */
 	void (*on_thread_end)(void *argument, const struct event *event);
 	/* With options->record: mappings of code have changed; they were read again. */
 	void (*on_code)(void *argument);
@@ -47,11 +47,13 @@ struct tracer_events {
 struct tracer;
 
 /*
- * Attaches to the target, which the tracer owns from now on, also on failure. bpf_support_check()
- * has passed. An error says what prevents it: the kernel, or that no allocator was found.
+ * Attaches to the target, which the tracer owns from now on, also on failure. Calls count from
+ * tracer_start() on. bpf_support_check() has passed. An error says what prevents it: the kernel, or
+ * that no allocator was found.
  */
 struct err *tracer_create(struct target *target, const struct tracer_options *options,
 			  const struct tracer_events *events, struct tracer **ret);
+void tracer_start(struct tracer *tracer);
 /* Removes the probes. Accepts NULL. */
 void tracer_destroy(struct tracer *tracer);
 
@@ -79,6 +81,18 @@ struct outstanding_stack tracer_stack(const struct tracer *tracer, uint32_t numb
  */
 struct err *tracer_read(struct tracer *tracer, uint64_t older_ns, bool list_blocks, bool by_count,
 			struct outstanding *ret);
+
+/*
+ * Which generation of the libraries the tables are of; TRACER_UNSETTLED: libraries changed while
+ * they were looked at. A stack of another generation may have come through other code.
+ */
+uint32_t tracer_generation(const struct tracer *tracer);
+#define TRACER_UNSETTLED UINT32_MAX
+
+/* With options->record: how the process went on, whatever events were lost. */
+bool tracer_has_executed(const struct tracer *tracer);
+/* Whether a thread has ended. *ret: the exit code of the last one, as wait() has it. */
+bool tracer_exit_code(const struct tracer *tracer, uint32_t *ret);
 
 /* Whether all blocks come from glibc's malloc. */
 bool tracer_is_glibc(const struct tracer *tracer);

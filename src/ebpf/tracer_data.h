@@ -33,6 +33,7 @@ struct tracer {
 	uint64_t stack_words; /* of the kernel's table */
 	uint64_t quiet_until; /* see let_stacks_ask(); 0: not quiet */
 	bool stopped;         /* no probes are set any more */
+	uint32_t generation;  /* see tracer_generation() */
 	uint32_t handled;     /* events, by this tracer_poll() */
 	struct err *failure;  /* of an event's handler, until tracer_poll() returns it */
 };

@@ -92,7 +92,7 @@ enum event_kind {
 	EVENT_ENTERED, /* with settings.trace: an allocation begins */
 	EVENT_EXITED,  /* it ends */
 	EVENT_FREED,
-	EVENT_THREAD_END, /* with settings.record, as the following. size: the exit code */
+	EVENT_THREAD_END, /* with settings.record, as the following */
 	EVENT_RECORD_ALLOC,
 	EVENT_RECORD_FREE,
 	EVENT_RECORD_MMAP,
@@ -128,6 +128,8 @@ struct recorded_call {
 	uint32_t cookie;  /* hook.h; of realloc if that is what frees */
 	uint32_t stack;
 	/* A free ends here. */
+	uint32_t generation; /* bpf_state.generation when the stack was taken */
+	uint32_t unused;
 	uint64_t size;
 	uint64_t old;       /* the block that it replaces; 0: none */
 	uint64_t began_ns;  /* with an old block */
@@ -140,7 +142,7 @@ struct recorded_map {
 	struct recorded head;
 	uint64_t address; /* what mmap or mremap returned */
 	uint32_t stack;
-	uint32_t unused;
+	uint32_t generation;
 	uint64_t arguments[6]; /* of the call */
 };
 
@@ -148,7 +150,7 @@ struct recorded_map {
 struct bpf_settings {
 	uint64_t min_size, max_size; /* inclusive */
 	uint64_t sample_rate;        /* one allocation of so many is recorded */
-	uint32_t process;            /* its PID */
+	uint32_t process;            /* its PID, as the loader sees it */
 	uint32_t combined;           /* sums for each stack are kept */
 	uint32_t trace;              /* EVENT_ENTERED, EVENT_EXITED, EVENT_FREED */
 	uint32_t record;             /* struct recorded, and no tables of blocks or mappings */
@@ -156,7 +158,15 @@ struct bpf_settings {
 	uint32_t depth;              /* frames of a stack at most; 0: no stacks */
 	uint32_t rows;               /* in the table of rows */
 	uint32_t stack_words;        /* in `stacks` */
+	uint32_t unused;
+	uint64_t pid_ns_device, pid_ns_inode; /* of the loader's PID namespace; 0: the first one */
 };
+
+/* [start, end) */
+struct bpf_range {
+	uint64_t start, end;
+};
+#define ALLOCATORS_MAX 4
 
 /* What was lost, since the start. */
 struct bpf_losses {
@@ -171,7 +181,18 @@ struct bpf_state {
 	uint32_t spans;      /* which of the two is in use */
 	uint32_t code_asked; /* a stack sent EVENT_NEW_CODE; the loader sets it back */
 	uint32_t words_used; /* of `stacks` */
-	uint32_t stopped;    /* nothing counts any more: probes go one after the other */
+	/*
+	 * Nothing counts: probes come and go one after the other, and what is seen of some calls
+	 * alone would be wrong.
+	 */
+	uint32_t stopped;
+	uint32_t generation; /* of the libraries: raised when they change */
+	/* With settings.record; here, too, as events may be lost. */
+	uint32_t executed;  /* the process executes another program: nothing counts any more */
+	uint32_t ended;     /* a thread has ended … */
+	uint32_t exit_code; /* … with this: that of the process, once the last one has */
+	uint32_t unused;
+	struct bpf_range allocators[ALLOCATORS_MAX]; /* their code, if it is in a library */
 	struct bpf_losses losses;
 };
 

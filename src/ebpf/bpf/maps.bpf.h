@@ -23,8 +23,24 @@ struct thread {
 	/* With settings.record. */
 	uint64_t began_ns, alignment;
 	uint64_t arguments[6]; /* of mmap and mremap */
+	uint32_t generation;   /* of the libraries, when the last stack was taken */
 	uint64_t frames[STACK_FRAMES_MAX];
 };
+
+/*
+ * The process (upper half) and the thread that run, by their numbers in the loader's PID namespace;
+ * those of others by their numbers in the first one.
+ */
+static __always_inline uint64_t current_ids(void)
+{
+	struct bpf_pidns_info ids;
+
+	if (settings.pid_ns_inode &&
+	    !bpf_get_ns_current_pid_tgid(settings.pid_ns_device, settings.pid_ns_inode, &ids,
+					 sizeof(ids)))
+		return (uint64_t)ids.tgid << 32 | ids.pid;
+	return bpf_get_current_pid_tgid();
+}
 
 /* A task storage, and no table by CPU: a probe may be preempted by another thread's. */
 struct {

@@ -23,6 +23,8 @@
 #define REMAP_KEEP_FLAG      4 /* MREMAP_DONTUNMAP */
 /* No allocator has more frames between its function and what that calls. */
 #define ALLOCATOR_FRAMES_MAX 64
+/* Nor a thread between the C library's code that ends it and its outermost frame. */
+#define END_FRAMES_MAX       16
 
 extern bool bpf_session_is_return(void) __ksym __weak;
 
@@ -55,17 +57,18 @@ static __always_inline uint64_t argument(const struct call *call, uint32_t numbe
 	return number ? call->arguments[(number - 1) & 3] : 0;
 }
 
-static __always_inline void send_map(uint32_t kind, uint64_t address, uint64_t size, uint32_t stack,
+/* Returns whether it was sent. */
+static __always_inline bool send_map(uint32_t kind, uint64_t address, uint64_t size, uint32_t stack,
 				     uint64_t caller)
 {
 	struct event *event = bpf_ringbuf_reserve(&events, sizeof(*event), 0);
 
 	if (!event) {
 		count(&state.losses.events);
-		return;
+		return false;
 	}
 	event->kind = kind;
-	event->tid = (uint32_t)bpf_get_current_pid_tgid();
+	event->tid = (uint32_t)current_ids();
 	event->time_ns = bpf_ktime_get_ns();
 	event->address = address;
 	event->size = size;
@@ -77,18 +80,19 @@ static __always_inline void send_map(uint32_t kind, uint64_t address, uint64_t s
 		bpf_get_current_comm(event->name, sizeof(event->name));
 	// Behind recorded calls, which wake nobody, the kernel would not wake the loader either.
 	bpf_ringbuf_submit(event, settings.record ? BPF_RB_FORCE_WAKEUP : 0);
+	return true;
 }
 
-static __always_inline void send(uint32_t kind, uint64_t address, uint64_t size)
+static __always_inline bool send(uint32_t kind, uint64_t address, uint64_t size)
 {
-	send_map(kind, address, size, STACK_NONE, 0);
+	return send_map(kind, address, size, STACK_NONE, 0);
 }
 
 /* Lets the loader look at the mappings again, unless it was asked to already. */
 static __always_inline void ask_for_code(void)
 {
-	if (!__sync_lock_test_and_set(&state.code_asked, 1))
-		send(EVENT_NEW_CODE, 0, 0);
+	if (!__sync_lock_test_and_set(&state.code_asked, 1) && !send(EVENT_NEW_CODE, 0, 0))
+		state.code_asked = 0;
 }
 
 /*
@@ -101,6 +105,7 @@ __noinline uint32_t take_stack(struct thread *thread, uint64_t pc, uint64_t sp, 
 
 	if (!thread || !settings.depth)
 		return STACK_NONE;
+	thread->generation = state.generation;
 	walk_run(&walk, settings.depth);
 	if (walk.end == STACK_UNMAPPED)
 		ask_for_code();
@@ -177,10 +182,12 @@ static __always_inline bool begin_alloc(struct thread *thread, const struct call
 	uint32_t act = HOOK_ACT_OF(cookie);
 	uint64_t size = argument(call, HOOK_SIZE_OF(cookie));
 	uint64_t times = argument(call, HOOK_TIMES_OF(cookie));
+	// Volatile, or clang makes a multiplication of 128 bits of it, which BPF does not have.
+	volatile uint64_t most = UINT64_MAX;
 
 	// If the product overflows, the function fails.
 	if (HOOK_TIMES_OF(cookie))
-		size *= times;
+		size = times && size > most / times ? most : size * times;
 	thread->size = size;
 	thread->wanted = in_range(size) && (settings.sample_rate <= 1 ||
 					    bpf_get_prandom_u32() % settings.sample_rate == 0);
@@ -204,6 +211,25 @@ static __always_inline bool begin_alloc(struct thread *thread, const struct call
 	return thread->wanted || thread->took_old;
 }
 
+/* Whether an address is in the code of an allocator that is a library. */
+static __always_inline bool in_allocator(uint64_t address)
+{
+	bool found = false;
+
+	for (int i = 0; i < ALLOCATORS_MAX; i++)
+		found = found ||
+			(address >= state.allocators[i].start && address < state.allocators[i].end);
+	return found;
+}
+
+/* Whether the allocator itself makes the call: to free its own memory, or to map some. */
+static __always_inline bool is_allocators_own(const struct call *call)
+{
+	uint64_t pc;
+
+	return read_word(call->sp, &pc) && in_allocator(pc);
+}
+
 /* mmap and mremap: they are few, and the loader keeps them. */
 static __always_inline bool begin_map(struct thread *thread, const struct call *call,
 				      uint32_t cookie)
@@ -215,7 +241,7 @@ static __always_inline bool begin_map(struct thread *thread, const struct call *
 	if (settings.record) {
 		for (int i = 0; i < 6; i++)
 			thread->arguments[i] = call->arguments[i];
-		return true;
+		return !is_allocators_own(call);
 	}
 	if (remap) {
 		if (!(call->arguments[3] & REMAP_KEEP_FLAG)) {
@@ -318,7 +344,8 @@ static __always_inline void leave(uint64_t value, uint64_t pc, uint64_t sp, uint
 		end_alloc(thread, address, failed, pc, sp + 8, fp);
 	} else if (settings.record) {
 		if (!failed)
-			record_map(act == HOOK_MMAP ? EVENT_RECORD_MMAP : EVENT_RECORD_MREMAP,
+			record_map(thread,
+				   act == HOOK_MMAP ? EVENT_RECORD_MMAP : EVENT_RECORD_MREMAP,
 				   address, thread->arguments, take_stack(thread, pc, sp + 8, fp));
 	} else if (failed) {
 		if (thread->took_old)
@@ -337,18 +364,49 @@ static __always_inline uint32_t stack_of_call(struct thread *thread, const struc
 					: STACK_NONE;
 }
 
+/*
+ * Whether all frames of a call at that sp are the allocator's: then a thread is ending, and the C
+ * library empties what it keeps of freed blocks for the thread, by free itself.
+ */
+__noinline uint32_t is_thread_ending(struct thread *thread, uint64_t sp, uint64_t fp)
+{
+	struct walk walk = {.sp = sp + 8, .fp = fp, .until = UINT64_MAX, .thread = thread};
+	uint32_t foreign = 0;
+
+	if (!thread || !read_word(sp, &walk.pc))
+		return 0;
+	walk_run(&walk, END_FRAMES_MAX);
+	for (uint32_t i = 0; i < END_FRAMES_MAX && i < walk.count; i++)
+		foreign |= !in_allocator(thread->frames[i]);
+	return walk.end == STACK_WHOLE && !foreign;
+}
+
+/* With settings.record: a block is freed, unless that is another call's business. */
+static __always_inline void release_recorded(const struct call *call, uint64_t address,
+					     uint32_t cookie)
+{
+	struct thread *thread = this_thread();
+
+	// realloc(p, 0) frees by free.
+	if (!thread || is_nested(thread, call))
+		return;
+	if (is_allocators_own(call) && is_thread_ending(thread, call->sp, call->fp))
+		return;
+	record_free(address, bpf_ktime_get_ns(), cookie);
+}
+
 static __always_inline void release(const struct call *call, uint32_t cookie)
 {
 	uint64_t address = argument(call, HOOK_POINTER_OF(cookie));
 	struct block block;
 
-	if (state.stopped)
-		return;
-
 	if (HOOK_ACT_OF(cookie) == HOOK_CODE) {
+		__sync_fetch_and_add(&state.generation, 1);
 		send(EVENT_NEW_CODE, 0, 0);
 		return;
 	}
+	if (state.stopped)
+		return;
 	if (HOOK_ACT_OF(cookie) == HOOK_MUNMAP) {
 		struct thread *thread = this_thread();
 
@@ -356,8 +414,10 @@ static __always_inline void release(const struct call *call, uint32_t cookie)
 		if (!thread || is_nested(thread, call) || !call->arguments[1] ||
 		    call->arguments[0] & (PAGE - 1))
 			return;
+		if (settings.record && is_allocators_own(call))
+			return;
 		if (settings.record)
-			record_map(EVENT_RECORD_MUNMAP, 0, call->arguments,
+			record_map(thread, EVENT_RECORD_MUNMAP, 0, call->arguments,
 				   stack_of_call(thread, call));
 		else
 			send(EVENT_UNMAP, call->arguments[0], call->arguments[1]);
@@ -366,7 +426,7 @@ static __always_inline void release(const struct call *call, uint32_t cookie)
 	if (!address)
 		return;
 	if (settings.record) {
-		record_free(address, bpf_ktime_get_ns(), cookie);
+		release_recorded(call, address, cookie);
 		return;
 	}
 	if (settings.combined || settings.trace) {
@@ -436,20 +496,43 @@ int on_free(struct pt_regs *regs)
 	return 0;
 }
 
+/* Whether the process is the one that is traced. */
+static __always_inline bool is_current(void)
+{
+	return current_ids() >> 32 == settings.process;
+}
+
+/* The number of a new process in its own PID namespace, which is that of its parent. */
+static __always_inline uint64_t own_number(struct task_struct *task)
+{
+	const struct pid *pid = task->thread_pid;
+	uint64_t at = (uint64_t)pid->level * bpf_core_type_size(struct upid);
+	int number = 0;
+
+	bpf_probe_read_kernel(&number, sizeof(number),
+			      (const char *)pid + bpf_core_field_offset(struct pid, numbers) + at);
+	return (uint32_t)number;
+}
+
 SEC("tp_btf/sched_process_fork")
 int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
 {
 	// Threads are tasks of the same process.
-	if ((uint32_t)parent->tgid == settings.process && child->tgid != parent->tgid)
-		send(EVENT_FORK, (uint64_t)child->tgid, 0);
+	if (is_current() && child->tgid != parent->tgid)
+		send(EVENT_FORK, settings.pid_ns_inode ? own_number(child) : (uint64_t)child->tgid,
+		     0);
 	return 0;
 }
 
 SEC("tp_btf/sched_process_exec")
 int BPF_PROG(on_exec, struct task_struct *task)
 {
-	if ((uint32_t)task->tgid == settings.process)
-		send(EVENT_EXEC, 0, 0);
+	if (!is_current())
+		return 0;
+	// The recording ends here.
+	if (settings.record)
+		state.executed = state.stopped = 1;
+	send(EVENT_EXEC, 0, 0);
 	return 0;
 }
 
@@ -457,8 +540,11 @@ int BPF_PROG(on_exec, struct task_struct *task)
 SEC("tp_btf/sched_process_exit")
 int BPF_PROG(on_thread_end, struct task_struct *task)
 {
-	if ((uint32_t)task->tgid == settings.process)
-		send(EVENT_THREAD_END, 0, (uint32_t)task->exit_code);
+	if (!is_current())
+		return 0;
+	state.exit_code = (uint32_t)task->exit_code;
+	state.ended = 1;
+	send(EVENT_THREAD_END, 0, 0);
 	return 0;
 }
 

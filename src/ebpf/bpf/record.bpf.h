@@ -20,7 +20,7 @@ static __always_inline void *record_begin(void *place, uint32_t kind)
 		return NULL;
 	}
 	head->kind = kind;
-	head->tid = (uint32_t)bpf_get_current_pid_tgid();
+	head->tid = (uint32_t)current_ids();
 	return head;
 }
 
@@ -57,6 +57,7 @@ static __always_inline void record_alloc(const struct thread *thread, uint64_t a
 	call->address = address;
 	call->cookie = thread->cookie;
 	call->stack = stack;
+	call->generation = thread->generation;
 	call->size = thread->size;
 	call->old = thread->took_old ? thread->pointer : 0;
 	call->began_ns = thread->began_ns;
@@ -68,8 +69,8 @@ static __always_inline void record_alloc(const struct thread *thread, uint64_t a
 	record_submit(call);
 }
 
-static __always_inline void record_map(uint32_t kind, uint64_t address, const uint64_t *arguments,
-				       uint32_t stack)
+static __always_inline void record_map(const struct thread *thread, uint32_t kind, uint64_t address,
+				       const uint64_t *arguments, uint32_t stack)
 {
 	struct recorded_map *map = RECORD_RESERVE(sizeof(*map), kind);
 
@@ -78,6 +79,7 @@ static __always_inline void record_map(uint32_t kind, uint64_t address, const ui
 	map->head.time_ns = bpf_ktime_get_ns();
 	map->address = address;
 	map->stack = stack;
+	map->generation = thread->generation;
 	for (int i = 0; i < 6; i++)
 		map->arguments[i] = arguments[i];
 	record_submit(map);

@@ -160,6 +160,8 @@ static void drop_gone(struct record_code *code, const struct target *target, uin
 	if (dropped) {
 		map_deinit(&code->by_number);
 		code->by_number = (struct map){0};
+		code->stacks.count = code->frames.count = 0;
+		code->one_off = false;
 	}
 }
 
@@ -170,7 +172,8 @@ struct err *record_code_look(struct record_code *code, const struct target *targ
 
 	drop_gone(code, target, now_ns, file);
 	for (size_t i = 0; !err && i < target->spans.count; i++) {
-		struct recorded_span span = {.span = target->spans.items[i]};
+		struct recorded_span span = {.span = target->spans.items[i],
+					     .first = !code->looked};
 		const struct recorded_span *known = find_known(code, &span.span);
 
 		if (known && known->span.start == span.span.start)
@@ -182,19 +185,44 @@ struct err *record_code_look(struct record_code *code, const struct target *targ
 		if (!err && !vec_push(&code->spans, span))
 			err = err_no_memory();
 	}
+	code->looked = true;
 	return err;
 }
 
-/* The module record in which an address is. 0: in none. */
-static uint32_t module_at(const struct record_code *code, uint64_t address)
+static const struct recorded_span *span_at(const struct record_code *code, uint64_t address)
 {
 	for (size_t i = 0; i < code->spans.count; i++) {
 		const struct recorded_span *span = &code->spans.items[i];
 
 		if (address >= span->span.start && address < span->span.end)
-			return span->id;
+			return span;
 	}
-	return 0;
+	return NULL;
+}
+
+/* The module record in which an address is. 0: in none. */
+static uint32_t module_at(const struct record_code *code, uint64_t address)
+{
+	const struct recorded_span *span = span_at(code, address);
+
+	return span ? span->id : 0;
+}
+
+/* How many of the frames, from the innermost on, are in code that was there from the start. */
+static uint32_t count_settled(const struct record_code *code, const uint64_t *frames,
+			      uint32_t count)
+{
+	uint32_t settled = 0;
+
+	while (settled < count) {
+		const struct recorded_span *span =
+			span_at(code, (frames[settled] & ~FRAME_INTERRUPTED) - 1);
+
+		if (!span || !span->first)
+			break;
+		settled++;
+	}
+	return settled;
 }
 
 /* The frame's id, which is written if it is new. */
@@ -238,6 +266,7 @@ static struct err *add_stack(struct record_code *code, const struct outstanding_
 		.first = code->frames.count,
 		.count = from->frame_count + !whole,
 		.end = from->number == STACK_NONE ? STACK_UNREADABLE : from->end,
+		.lost = from->number == STACK_NONE,
 	};
 	if (!vec_reserve(&code->frames, ret->count))
 		return err_no_memory();
@@ -253,12 +282,34 @@ static struct err *add_stack(struct record_code *code, const struct outstanding_
 	return err;
 }
 
+/* A stack that was taken while libraries changed. It is not kept: its number may mean another. */
+static struct err *add_one_off(struct record_code *code, struct outstanding_stack stack,
+			       struct recording_file *file, struct recorded_stack *ret)
+{
+	uint32_t settled = count_settled(code, stack.frames, stack.frame_count);
+
+	if (settled < stack.frame_count) {
+		stack.frame_count = settled;
+		stack.end = STACK_UNMAPPED;
+	}
+	code->one_off = true;
+	code->one_off_first = code->frames.count;
+	return add_stack(code, &stack, file, ret);
+}
+
 struct err *record_code_stack(struct record_code *code, const struct tracer *tracer,
-			      uint32_t number, struct recording_file *file,
+			      uint32_t number, uint32_t generation, struct recording_file *file,
 			      struct recorded_stack *ret)
 {
-	uint64_t *index = map_put(&code->by_number, number);
+	uint64_t *index;
+	struct err *err;
 
+	if (code->one_off)
+		code->frames.count = code->one_off_first;
+	code->one_off = false;
+	if (generation != tracer_generation(tracer))
+		return add_one_off(code, tracer_stack(tracer, number), file, ret);
+	index = map_put(&code->by_number, number);
 	if (!index)
 		return err_no_memory();
 	if (*index != MAP_NONE) {
@@ -268,8 +319,8 @@ struct err *record_code_stack(struct record_code *code, const struct tracer *tra
 	*index = code->stacks.count;
 
 	const struct outstanding_stack stack = tracer_stack(tracer, number);
-	struct err *err = add_stack(code, &stack, file, ret);
 
+	err = add_stack(code, &stack, file, ret);
 	if (!err && !vec_push(&code->stacks, *ret))
 		err = err_no_memory();
 	return err;

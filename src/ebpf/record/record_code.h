@@ -13,6 +13,7 @@
 struct recorded_span {
 	struct target_span span;
 	uint32_t id; /* of the module record; 0: the span is in no module */
+	bool first;  /* it was mapped at the first look, too */
 };
 
 /* A stack of the recording. */
@@ -20,6 +21,7 @@ struct recorded_stack {
 	size_t first; /* in `frames`, outermost first */
 	uint32_t count;
 	uint32_t end; /* enum stack_end */
+	bool lost;    /* there was no room for it in the tracer's table */
 };
 
 /* Zeroed: empty. */
@@ -30,6 +32,9 @@ struct record_code {
 	struct map by_number;  /* of a stack: its index in `stacks` */
 	struct map frame_ids;  /* (module id << 48 | pc): the frame's id */
 	VEC(uint32_t) modules; /* of module record id - 1: the target's module */
+	bool looked;           /* record_code_look() was called */
+	bool one_off;          /* the last frames are of a stack that is not kept … */
+	size_t one_off_first;  /* … from here on */
 };
 
 void record_code_deinit(struct record_code *code);
@@ -43,10 +48,12 @@ struct err *record_code_look(struct record_code *code, const struct target *targ
 
 /*
  * The stack of that number. Its frames are in the recording afterwards: records of new ones are
- * written to stream 0.
+ * written to stream 0. generation: of the libraries when it was taken. If they have changed since,
+ * it ends before the first frame that may be of another library now. *ret is valid until the next
+ * call.
  */
 struct err *record_code_stack(struct record_code *code, const struct tracer *tracer,
-			      uint32_t number, struct recording_file *file,
+			      uint32_t number, uint32_t generation, struct recording_file *file,
 			      struct recorded_stack *ret);
 
 #endif

@@ -18,8 +18,8 @@
 #define LOOK_NS  1000000000ull
 
 /* What the usable size of glibc's blocks is above the size asked for, at most. */
-#define SLACK_MAX        64
-#define SLACK_MAX_MAPPED 8192
+#define SLACK_MAX       64
+#define SLACK_MAX_PAGES 8192 /* of whole pages */
 
 /* glibc: the low bits of the word before a block. */
 #define CHUNK_MAPPED   2u
@@ -40,8 +40,6 @@ struct recorder {
 	struct map by_tid;                 /* numbers of streams */
 	uint64_t losses[TRACE_LOSS_COUNTERS];
 	uint64_t flush_at, look_at;
-	uint32_t exit_code; /* of the thread that ended last */
-	bool executed;
 	struct err *failure; /* of a handler, until recorder_step() returns it */
 };
 
@@ -125,16 +123,19 @@ static uint32_t stream_of(struct recorder *recorder, uint32_t tid, uint64_t tick
 }
 
 /* The frames of a stack; counts those that are not whole. */
-static bool find_stack(struct recorder *recorder, uint32_t number, struct recorded_stack *ret)
+static bool find_stack(struct recorder *recorder, uint32_t number, uint32_t generation,
+		       struct recorded_stack *ret)
 {
-	struct err *err =
-		record_code_stack(&recorder->code, recorder->tracer, number, recorder->file, ret);
+	struct err *err = record_code_stack(&recorder->code, recorder->tracer, number, generation,
+					    recorder->file, ret);
 
 	if (err) {
 		fail(recorder, err);
 		return false;
 	}
-	if (ret->end == STACK_TOO_DEEP)
+	if (ret->lost)
+		recorder->losses[TRACE_LOSS_LOST_STACKS]++;
+	else if (ret->end == STACK_TOO_DEEP)
 		recorder->losses[TRACE_LOSS_TRUNCATED_STACKS]++;
 	else if (ret->end != STACK_WHOLE)
 		recorder->losses[TRACE_LOSS_BROKEN_STACKS]++;
@@ -149,7 +150,8 @@ static void read_chunk(const struct recorded_call *call, struct trace_event *eve
 {
 	bool mapped = call->chunk & CHUNK_MAPPED;
 	uint64_t usable = (call->chunk & ~(uint64_t)CHUNK_FLAGS) - (mapped ? 16 : 8);
-	uint64_t most = mapped ? SLACK_MAX_MAPPED + call->alignment : SLACK_MAX;
+	bool pages = mapped || event->operation == TRACE_OP_PVALLOC;
+	uint64_t most = (pages ? SLACK_MAX_PAGES : SLACK_MAX) + call->alignment;
 
 	event->slack = trace_glibc_usable(call->size) - call->size;
 	if (!call->chunk || usable < call->size || usable - call->size > most)
@@ -186,19 +188,20 @@ static void put_alloc(struct recorder *recorder, const struct recorded_call *cal
 
 	if (tracer_is_glibc(recorder->tracer))
 		read_chunk(call, &event);
-	if (find_stack(recorder, call->stack, &stack))
+	if (find_stack(recorder, call->stack, call->generation, &stack))
 		recording_file_event(recorder->file, stream, &event,
 				     recorder->code.frames.items + stack.first, stack.count);
 }
 
 /* A record of section 4.2 that belongs to a stack. */
 static void put_with_stack(struct recorder *recorder, const struct recorded *head, uint32_t stack,
-			   enum trace_record kind, const uint64_t *fields, size_t count)
+			   uint32_t generation, enum trace_record kind, const uint64_t *fields,
+			   size_t count)
 {
 	uint32_t stream = stream_of(recorder, head->tid, head->time_ns);
 	struct recorded_stack found;
 
-	if (find_stack(recorder, stack, &found))
+	if (find_stack(recorder, stack, generation, &found))
 		recording_file_fact(
 			recorder->file, stream,
 			&(struct recording_fact){.kind = kind,
@@ -214,7 +217,8 @@ static void put_failed(struct recorder *recorder, const struct recorded_call *ca
 {
 	const uint64_t fields[] = {operation_of(call), call->size};
 
-	put_with_stack(recorder, &call->head, call->stack, TRACE_RECORD_FAILED, fields, 2);
+	put_with_stack(recorder, &call->head, call->stack, call->generation, TRACE_RECORD_FAILED,
+		       fields, 2);
 }
 
 static void put_free(struct recorder *recorder, const struct recorded_call *call)
@@ -230,6 +234,12 @@ static void put_free(struct recorder *recorder, const struct recorded_call *call
 			     &event, NULL, 0);
 }
 
+static void put_mapping(struct recorder *recorder, const struct recorded_map *map,
+			enum trace_record kind, const uint64_t *fields, size_t count)
+{
+	put_with_stack(recorder, &map->head, map->stack, map->generation, kind, fields, count);
+}
+
 static void put_map(struct recorder *recorder, const struct recorded_map *map)
 {
 	const uint64_t *in = map->arguments;
@@ -240,13 +250,13 @@ static void put_map(struct recorder *recorder, const struct recorded_map *map)
 			in[0],           map->address,           in[1], (uint32_t)in[2],
 			(uint32_t)in[3], zigzag((int32_t)in[4]), in[5]};
 
-		put_with_stack(recorder, &map->head, map->stack, TRACE_RECORD_MMAP, fields, 7);
+		put_mapping(recorder, map, TRACE_RECORD_MMAP, fields, 7);
 	} else if (map->head.kind == EVENT_RECORD_MREMAP) {
 		const uint64_t fields[] = {in[0], in[1], map->address, in[2], (uint32_t)in[3]};
 
-		put_with_stack(recorder, &map->head, map->stack, TRACE_RECORD_MREMAP, fields, 5);
+		put_mapping(recorder, map, TRACE_RECORD_MREMAP, fields, 5);
 	} else {
-		put_with_stack(recorder, &map->head, map->stack, TRACE_RECORD_MUNMAP, in, 2);
+		put_mapping(recorder, map, TRACE_RECORD_MUNMAP, in, 2);
 	}
 }
 
@@ -271,7 +281,6 @@ static void on_thread_end(void *argument, const struct event *event)
 	uint64_t number = map_get(&recorder->by_tid, event->tid);
 	char name[RECORD_NAME_SIZE] = "";
 
-	recorder->exit_code = (uint32_t)event->size;
 	// One that has not allocated is not in the recording.
 	if (number == MAP_NONE)
 		return;
@@ -306,11 +315,6 @@ static void on_fork(void *argument, pid_t child)
 						     .ticks = now_ns(),
 						     .fields = &pid,
 						     .count = 1});
-}
-
-static void on_exec(void *argument)
-{
-	((struct recorder *)argument)->executed = true;
 }
 
 static uint64_t realtime_ns(void)
@@ -357,8 +361,7 @@ struct err *recorder_create(struct target *target, const struct tracer_options *
 					     .on_recorded = on_recorded,
 					     .on_thread_end = on_thread_end,
 					     .on_code = on_code,
-					     .on_fork = on_fork,
-					     .on_exec = on_exec};
+					     .on_fork = on_fork};
 	struct tracer_options recording = *options;
 	struct err *err;
 
@@ -375,6 +378,7 @@ struct err *recorder_create(struct target *target, const struct tracer_options *
 	if (err)
 		return err;
 	record_facts_process(target, recorder->file);
+	tracer_start(recorder->tracer);
 	err = recorder_step(recorder);
 	if (err)
 		return err;
@@ -449,7 +453,24 @@ struct err *recorder_step(struct recorder *recorder)
 
 bool recorder_has_executed(const struct recorder *recorder)
 {
-	return recorder->executed;
+	return tracer_has_executed(recorder->tracer);
+}
+
+static enum trace_end how_it_ended(const struct recorder *recorder, bool ended,
+				   uint32_t *ret_status)
+{
+	uint32_t code;
+
+	*ret_status = 0;
+	if (recorder_has_executed(recorder))
+		return TRACE_END_EXEC;
+	if (!ended)
+		return TRACE_END_DETACHED;
+	// It may have ended before its end could be seen.
+	if (!tracer_exit_code(recorder->tracer, &code))
+		return TRACE_END_UNKNOWN;
+	*ret_status = code & 0x7f ? code & 0x7f : code >> 8 & 0xff;
+	return code & 0x7f ? TRACE_END_SIGNAL : TRACE_END_EXIT;
 }
 
 struct err *recorder_end(struct recorder *recorder, bool ended)
@@ -467,16 +488,10 @@ struct err *recorder_end(struct recorder *recorder, bool ended)
 	if (err)
 		return err;
 
-	uint32_t signal = recorder->exit_code & 0x7f;
-	uint32_t status = signal ? signal : recorder->exit_code >> 8 & 0xff;
-	enum trace_end reason = recorder->executed ? TRACE_END_EXEC
-				: !ended           ? TRACE_END_DETACHED
-				: signal           ? TRACE_END_SIGNAL
-						   : TRACE_END_EXIT;
+	uint32_t status;
+	enum trace_end reason = how_it_ended(recorder, ended, &status);
 
-	return recording_file_end(
-		recorder->file, now, reason,
-		reason == TRACE_END_DETACHED || reason == TRACE_END_EXEC ? 0 : status);
+	return recording_file_end(recorder->file, now, reason, status);
 }
 
 const struct tracer *recorder_tracer(const struct recorder *recorder)
