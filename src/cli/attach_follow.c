@@ -75,5 +75,9 @@ struct err *attach_follow(struct recorder *recorder, const struct attach_signals
 		}
 		err = recorder_step(recorder);
 	}
-	return err ? err : recorder_end(recorder, *ret_ended);
+	if (!err)
+		err = recorder_end(recorder, *ret_ended);
+	if (err)
+		recorder_stop(recorder);
+	return err;
 }

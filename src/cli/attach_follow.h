@@ -17,7 +17,8 @@ void attach_signals_release(struct attach_signals *signals);
 
 /*
  * Records until the process has ended, or executed another program, or a signal came, or that time
- * (CLOCK_MONOTONIC in nanoseconds, 0: never); then ends the recording.
+ * (CLOCK_MONOTONIC in nanoseconds, 0: never); then ends the recording. An error: it could not be
+ * written any more, and says so.
  */
 struct err *attach_follow(struct recorder *recorder, const struct attach_signals *signals,
 			  uint64_t until_ns, bool *ret_ended);

@@ -2,7 +2,10 @@
 #include "cli/attach_run.h"
 
 #include <errno.h>
+#include <signal.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -32,10 +35,12 @@ static struct err *attach(const struct attach_wanted *wanted, struct recorder **
 		target_close(target);
 		return err;
 	}
-	return recorder_create(target, &wanted->tracer, path, ret);
+	return recorder_create(target, &wanted->tracer, &(struct recorder_output){.path = path},
+			       ret);
 }
 
-static struct err *say_begun(const struct attach_wanted *wanted, const struct recorder *recorder)
+/* If nobody can read that, it is recorded all the same. */
+static void say_begun(const struct attach_wanted *wanted, const struct recorder *recorder)
 {
 	const char *path = recording_file_path(recorder_file(recorder));
 	struct buf notes;
@@ -53,10 +58,8 @@ static struct err *say_begun(const struct attach_wanted *wanted, const struct re
 		buf_char(&notes, '\n');
 	}
 
-	struct err *err = buf_finish(&notes);
-
+	err_destroy(buf_finish(&notes));
 	buf_deinit(&notes);
-	return err;
 }
 
 /*
@@ -79,16 +82,31 @@ static pid_t serve(const char *path, const struct attach_signals *signals)
 	_exit(CLI_CANNOT_RUN);
 }
 
-/* A symbolizer that reads the very files that the process has mapped. */
+/* Whether that path leads to that file now. */
+static bool is_same_file(const char *path, int fd)
+{
+	struct stat named, opened;
+
+	return stat(path, &named) == 0 && fstat(fd, &opened) == 0 &&
+	       named.st_dev == opened.st_dev && named.st_ino == opened.st_ino;
+}
+
+/*
+ * A symbolizer that reads the very files that the process has mapped: they may have been deleted or
+ * replaced since, or be those of a container.
+ */
 static struct err *make_symbolizer(const struct target *target, struct symbolizer **ret)
 {
 	struct err *err = symbolizer_create(ret);
 
 	for (size_t i = 0; !err && i < target->modules.count; i++) {
 		const struct target_module *module = &target->modules.items[i];
+		char place[32];
 
-		if (module->open_path && strcmp(module->path, module->open_path) != 0)
-			err = symbolizer_add_place(*ret, module->path, module->open_path);
+		if (module->fd < 0 || is_same_file(module->path, module->fd))
+			continue;
+		snprintf(place, sizeof(place), "/proc/self/fd/%d", module->fd);
+		err = symbolizer_add_place(*ret, module->path, place);
 	}
 	if (err)
 		symbolizer_destroy(steal(ret));
@@ -115,6 +133,9 @@ static int finish(struct attach_wanted *wanted, const struct recorder *recorder)
 		if (err)
 			return cli_report_err(err);
 	}
+	if (access(path, F_OK))
+		return cli_error(CLI_FAILED, "'%s' is gone: somebody has removed or renamed it",
+				 path);
 	wanted->finishing.output = wanted->output;
 	run_summary_print(file_name(target->program), &end, &registry, &wanted->finishing);
 	return CLI_OK;
@@ -132,19 +153,24 @@ int attach_run(struct attach_wanted *wanted)
 		return cli_report_err(err);
 	// Each file that a process has mapped is kept open.
 	descriptors_raise();
-	signals = attach_signals_take();
+	// That nobody reads what we say, or that the file may grow no more, is an error like
+	// others.
+	signal(SIGPIPE, SIG_IGN);
+	signal(SIGXFSZ, SIG_IGN);
 	err = attach(wanted, &recorder);
-	if (!err)
-		err = say_begun(wanted, recorder);
-	if (!err && wanted->open)
+	if (err)
+		return cli_report_err(err);
+	// Before the signals are ours: it may wait for who reads it.
+	say_begun(wanted, recorder);
+	signals = attach_signals_take();
+	if (wanted->open)
 		server = serve(recording_file_path(recorder_file(recorder)), &signals);
-	if (!err)
-		err = attach_follow(recorder, &signals,
-				    wanted->duration_ns ? now_ns() + wanted->duration_ns : 0,
-				    &ended);
+	err = attach_follow(recorder, &signals,
+			    wanted->duration_ns ? now_ns() + wanted->duration_ns : 0, &ended);
 	attach_signals_release(&signals);
 
-	int status = err ? cli_report_err(err) : finish(wanted, recorder);
+	int failed = cli_report_err(err), finished = finish(wanted, recorder);
+	int status = failed ? failed : finished;
 
 	if (server)
 		waitpid(server, NULL, 0);

@@ -6,7 +6,7 @@
 #include "cli/cli.h"
 #include "cli/compress_option.h"
 #include "cli/options.h"
-#include "cli/setting_options.h"
+#include "cli/seconds.h"
 
 enum {
 	OUTPUT,
@@ -80,10 +80,12 @@ static bool read_duration(const struct options *options, uint64_t *ret)
 	const char *word = options->values[DURATION];
 
 	*ret = 0;
-	if (!word || (setting_parse(SETTING_INTERVAL, word, ret) && *ret))
+	if (!word || seconds_read(word, ret))
 		return true;
-	cli_error(CLI_USAGE, "'%s' is no value of --duration: allowed is %s", word,
-		  setting_allowed(SETTING_INTERVAL));
+	cli_error(CLI_USAGE,
+		  "'%s' is no value of --duration: allowed is seconds, such as 5 or 0.5, or a time such "
+		  "as 500ms or 2m, up to 1000000000 seconds",
+		  word);
 	return false;
 }
 

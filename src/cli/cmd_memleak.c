@@ -1,6 +1,5 @@
 /* mallow memleak: what a running process has allocated and not freed, by eBPF. */
 #include <errno.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,6 +7,7 @@
 #include "cli/cli.h"
 #include "cli/memleak_run.h"
 #include "cli/options.h"
+#include "cli/seconds.h"
 #include "hosted/cleanup.h"
 
 enum {
@@ -158,18 +158,13 @@ static bool read_tracer(const struct command *command, const struct options *opt
 /* A positive number of seconds, which may have a fraction. */
 static bool read_seconds(const char *text, uint64_t *ret_ns)
 {
-	char *end;
-	double seconds = strtod(text, &end);
-
-	if (end == text || *end || !isfinite(seconds) || seconds < 0.001 || seconds > 1e9) {
-		cli_error(CLI_USAGE,
-			  "interval: '%s' is no number of seconds (-c takes the program and its "
-			  "arguments as one word: -c 'program argument')",
-			  text);
-		return false;
-	}
-	*ret_ns = (uint64_t)(seconds * 1e9);
-	return true;
+	if (seconds_read(text, ret_ns))
+		return true;
+	cli_error(CLI_USAGE,
+		  "interval: '%s' is no number of seconds (-c takes the program and its arguments as "
+		  "one word: -c 'program argument')",
+		  text);
+	return false;
 }
 
 static bool read_count(const char *text, uint64_t *ret)

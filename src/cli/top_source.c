@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/cli.h"
 #include "cli/file_kind.h"
 #include "hosted/cleanup.h"
 #include "trace/header_check.h"
@@ -126,5 +127,5 @@ void top_source_end(struct top_source *source)
 	if (source->fd >= 0)
 		close(source->fd);
 	source->fd = -1;
-	attach_background_end(&source->attached);
+	cli_report_err(attach_background_end(&source->attached));
 }

@@ -1,6 +1,7 @@
 #include "hosted/process_start.h"
 
 #include <inttypes.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -10,6 +11,7 @@ uint64_t process_start_time(uint32_t pid)
 {
 	char path[32], line[1024];
 	uint64_t found;
+	int threads;
 
 	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/stat", pid);
 
@@ -21,7 +23,12 @@ uint64_t process_start_time(uint32_t pid)
 	// Field 2, the name, may contain anything; field 3 follows the last parenthesis.
 	const char *p = strrchr(line, ')');
 
-	for (int field = 2; p && field < 22; field++)
+	bool zombie = p && (p[2] == 'Z' || p[2] == 'X');
+
+	for (int field = 2; p && field < 20; field++)
 		p = strchr(p + 1, ' ');
-	return p && sscanf(p, "%" SCNu64, &found) == 1 ? found : 0;
+	if (!p || sscanf(p, "%d %*d %" SCNu64, &threads, &found) != 2)
+		return 0;
+	// One whose main thread has ended looks like a zombie, too, but has others.
+	return zombie && threads <= 1 ? 0 : found;
 }

@@ -252,7 +252,8 @@ static const char *end_without_status(const struct recording_facts *facts)
 	case TRACE_END_NEXT:
 		return "until the next start, with a recording of its own";
 	case TRACE_END_STOPPED:
-		return "recording stopped early by the agent";
+		return facts->attached ? "recording stopped early by mallow"
+				       : "recording stopped early by the agent";
 	case TRACE_END_DETACHED:
 		return "still running when mallow detached";
 	case TRACE_END_SIGNAL:

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/bytes.h"
@@ -36,6 +37,7 @@ struct recording_file {
 	struct buf sealed;   /* where a stream puts its sealed chunk */
 	struct err *failure; /* not returned yet */
 	bool failed;         /* nothing is written any more */
+	uint64_t unwritten;  /* events that are not committed yet, or were not recorded any more */
 };
 
 CLEANUP_DEFINE(struct recording_file *, recording_file_close);
@@ -69,9 +71,19 @@ static void write_at(struct recording_file *file, uint64_t offset, const void *d
 	}
 }
 
+/* Whether path is there, and is no file: a device, a FIFO, a directory. */
+static bool is_no_file(const char *path)
+{
+	struct stat found;
+
+	return stat(path, &found) == 0 && !S_ISREG(found.st_mode);
+}
+
 /* Creates path, or the first path.N that is not there. */
 static struct err *create(const char *path, char **ret, int *fd)
 {
+	if (is_no_file(path))
+		return err_create("cannot write '%s': it is no regular file", path);
 	for (int n = 0; n < NAMES_MAX; n++) {
 		auto_free char *name = NULL;
 
@@ -90,21 +102,12 @@ static struct err *create(const char *path, char **ret, int *fd)
 	return err_create_errno(errno, "cannot write '%s'", path);
 }
 
-struct err *recording_file_create(const char *path, const struct trace_header *header,
-				  const struct trace_attacher *attacher,
-				  struct recording_file **ret)
+/* Writes the header of a file that was just made. */
+static struct err *begin(struct recording_file *file, const struct trace_header *header,
+			 const struct trace_attacher *attacher)
 {
-	cleanup(recording_file_close_at) struct recording_file *file = calloc(1, sizeof(*file));
 	static const uint8_t page[TRACE_PAGE];
-	struct err *err;
 
-	if (!file)
-		return err_no_memory();
-	file->fd = -1;
-	buf_init(&file->sealed);
-	err = create(path, &file->path, &file->fd);
-	if (err)
-		return err;
 	file->header = *header;
 	file->header.magic = TRACE_MAGIC;
 	file->header.version_major = TRACE_VERSION_MAJOR;
@@ -120,8 +123,49 @@ struct err *recording_file_create(const char *path, const struct trace_header *h
 		write_at(file, TRACE_ATTACHER_OFFSET, attacher, sizeof(*attacher));
 	write_at(file, 8, (const uint8_t *)&file->header + 8, sizeof(file->header) - 8);
 	write_at(file, 0, &file->header.magic, 8);
-	if (file->failure)
-		return steal(&file->failure);
+	return steal(&file->failure);
+}
+
+static struct recording_file *allocate(int fd)
+{
+	struct recording_file *file = calloc(1, sizeof(*file));
+
+	if (!file)
+		return NULL;
+	file->fd = fd;
+	buf_init(&file->sealed);
+	return file;
+}
+
+struct err *recording_file_create(const char *path, const struct trace_header *header,
+				  const struct trace_attacher *attacher,
+				  struct recording_file **ret)
+{
+	cleanup(recording_file_close_at) struct recording_file *file = allocate(-1);
+	struct err *err = file ? create(path, &file->path, &file->fd) : err_no_memory();
+
+	if (!err)
+		err = begin(file, header, attacher);
+	if (err)
+		return err;
+	*ret = steal(&file);
+	return NULL;
+}
+
+struct err *recording_file_adopt(int fd, const struct trace_header *header,
+				 const struct trace_attacher *attacher, struct recording_file **ret)
+{
+	cleanup(recording_file_close_at) struct recording_file *file = allocate(fd);
+	struct err *err = NULL;
+
+	if (!file) {
+		close(fd);
+		return err_no_memory();
+	}
+	file->path = strdup("the recording");
+	err = file->path ? begin(file, header, attacher) : err_no_memory();
+	if (err)
+		return err;
 	*ret = steal(&file);
 	return NULL;
 }
@@ -232,6 +276,7 @@ void recording_file_event(struct recording_file *file, uint32_t stream,
 {
 	struct slot *slot = slot_of(file, stream);
 
+	file->unwritten++;
 	if (!slot)
 		return;
 	if (record_stream_is_full(&slot->stream, frames))
@@ -270,7 +315,36 @@ struct err *recording_file_flush(struct recording_file *file,
 		write_at(file, offsetof(struct trace_header, losses), file->header.losses,
 			 sizeof(file->header.losses));
 	}
+	if (!file->failed)
+		file->unwritten = 0;
 	return steal(&file->failure);
+}
+
+/* Writes how it ended where that has its place from the start. */
+static void put_end(struct recording_file *file, enum trace_end reason, uint32_t status)
+{
+	uint32_t streams = (uint32_t)file->slots.count;
+
+	file->header.end_reason = reason;
+	file->header.end_status = status;
+	file->header.state = TRACE_STATE_ENDED;
+	write_at(file, TRACE_STREAMS_OFFSET, &streams, sizeof(streams));
+	write_at(file, offsetof(struct trace_header, end_reason), &file->header.end_reason, 8);
+	write_at(file, offsetof(struct trace_header, state), &file->header.state, 4);
+	close(file->fd);
+	file->fd = -1;
+}
+
+void recording_file_stop(struct recording_file *file)
+{
+	if (file->fd < 0)
+		return;
+	file->header.losses[TRACE_LOSS_WRITE_FAILED] += file->unwritten ? file->unwritten : 1;
+	file->failed = false;
+	write_at(file, offsetof(struct trace_header, losses), file->header.losses,
+		 sizeof(file->header.losses));
+	put_end(file, TRACE_END_STOPPED, 0);
+	file->failed = true;
 }
 
 struct err *recording_file_end(struct recording_file *file, uint64_t ticks, enum trace_end reason,
@@ -284,20 +358,12 @@ struct err *recording_file_end(struct recording_file *file, uint64_t ticks, enum
 		.fields = fields,
 		.count = 3,
 	};
-	uint32_t streams = (uint32_t)file->slots.count;
 	struct err *err;
 
 	recording_file_fact(file, 0, &fact);
 	err = recording_file_flush(file, file->header.losses);
 	if (err || file->failed)
 		return err;
-	file->header.end_reason = reason;
-	file->header.end_status = status;
-	file->header.state = TRACE_STATE_ENDED;
-	write_at(file, TRACE_STREAMS_OFFSET, &streams, sizeof(streams));
-	write_at(file, offsetof(struct trace_header, end_reason), &file->header.end_reason, 8);
-	write_at(file, offsetof(struct trace_header, state), &file->header.state, 4);
-	close(file->fd);
-	file->fd = -1;
+	put_end(file, reason, status);
 	return steal(&file->failure);
 }

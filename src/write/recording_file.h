@@ -34,6 +34,13 @@ struct recording_file;
 struct err *recording_file_create(const char *path, const struct trace_header *header,
 				  const struct trace_attacher *attacher,
 				  struct recording_file **ret);
+/*
+ * The same in an empty file that is open already, which the recording owns from now on, also on
+ * failure.
+ */
+struct err *recording_file_adopt(int fd, const struct trace_header *header,
+				 const struct trace_attacher *attacher,
+				 struct recording_file **ret);
 /* Closes the file, which stays as it was flushed. Accepts NULL. */
 void recording_file_close(struct recording_file *file);
 
@@ -67,6 +74,12 @@ void recording_file_fact(struct recording_file *file, uint32_t stream,
 /* Commits all that was written, and these losses (section 7). */
 struct err *recording_file_flush(struct recording_file *file,
 				 const uint64_t losses[TRACE_LOSS_COUNTERS]);
+
+/*
+ * After an error of the file: counts what is not in it as lost, and writes that it was stopped. All
+ * this has its place in the file already. Then as after recording_file_end().
+ */
+void recording_file_stop(struct recording_file *file);
 
 /*
  * Writes that the recording has ended, and why, and closes its descriptor: it can be finished then.

@@ -325,7 +325,7 @@ static uint64_t realtime_ns(void)
 	return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
 }
 
-static struct err *create_file(struct recorder *recorder, const char *path)
+static struct err *create_file(struct recorder *recorder, const struct recorder_output *output)
 {
 	const struct target *target = tracer_target(recorder->tracer);
 	const struct trace_attacher attacher = {
@@ -344,7 +344,10 @@ static struct err *create_file(struct recorder *recorder, const char *path)
 		.start_monotonic_ns = now,
 		.start_realtime_ns = realtime_ns(),
 	};
-	struct err *err = recording_file_create(path, &header, &attacher, &recorder->file);
+	struct err *err =
+		output->path
+			? recording_file_create(output->path, &header, &attacher, &recorder->file)
+			: recording_file_adopt(output->fd, &header, &attacher, &recorder->file);
 
 	if (err)
 		return err;
@@ -354,7 +357,7 @@ static struct err *create_file(struct recorder *recorder, const char *path)
 }
 
 struct err *recorder_create(struct target *target, const struct tracer_options *options,
-			    const char *path, struct recorder **ret)
+			    const struct recorder_output *output, struct recorder **ret)
 {
 	cleanup(recorder_destroy_at) struct recorder *recorder = calloc(1, sizeof(*recorder));
 	const struct tracer_events events = {.argument = recorder,
@@ -372,7 +375,7 @@ struct err *recorder_create(struct target *target, const struct tracer_options *
 	recording.record = true;
 	err = tracer_create(target, &recording, &events, &recorder->tracer);
 	if (!err)
-		err = create_file(recorder, path);
+		err = create_file(recorder, output);
 	if (!err)
 		err = record_code_look(&recorder->code, target, now_ns(), recorder->file);
 	if (err)
@@ -492,6 +495,12 @@ struct err *recorder_end(struct recorder *recorder, bool ended)
 	enum trace_end reason = how_it_ended(recorder, ended, &status);
 
 	return recording_file_end(recorder->file, now, reason, status);
+}
+
+void recorder_stop(struct recorder *recorder)
+{
+	err_destroy(tracer_stop(recorder->tracer));
+	recording_file_stop(recorder->file);
 }
 
 const struct tracer *recorder_tracer(const struct recorder *recorder)

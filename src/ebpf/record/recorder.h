@@ -10,12 +10,18 @@
 
 struct recorder;
 
+/* Where the recording goes. */
+struct recorder_output {
+	const char *path; /* to be created: recording_file_create() … */
+	int fd;           /* … or, if path is NULL: recording_file_adopt() */
+};
+
 /*
- * Attaches to the target, which the recorder owns from now on, also on failure, and creates the
- * recording: see recording_file_create(). options->record is set by this.
+ * Attaches to the target, which the recorder owns from now on, also on failure, and begins the
+ * recording. options->record is set by this.
  */
 struct err *recorder_create(struct target *target, const struct tracer_options *options,
-			    const char *path, struct recorder **ret);
+			    const struct recorder_output *output, struct recorder **ret);
 /* Detaches. The recording stays as it is. Accepts NULL. */
 void recorder_destroy(struct recorder *recorder);
 
@@ -34,6 +40,9 @@ bool recorder_has_executed(const struct recorder *recorder);
  * goes on. Symbols can be found until recorder_destroy().
  */
 struct err *recorder_end(struct recorder *recorder, bool ended);
+
+/* In place of recorder_end(), after an error of recorder_step(): the recording says that, too. */
+void recorder_stop(struct recorder *recorder);
 
 /* All pointers live as long as the recorder. */
 const struct tracer *recorder_tracer(const struct recorder *recorder);
