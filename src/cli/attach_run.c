@@ -2,6 +2,7 @@
 #include "cli/attach_run.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -37,6 +38,15 @@ static struct err *attach(const struct attach_wanted *wanted, struct recorder **
 	}
 	return recorder_create(target, &wanted->tracer, &(struct recorder_output){.path = path},
 			       ret);
+}
+
+/* Whether standard error takes what we say, before a signal comes: nobody may read it. */
+static bool can_say(const struct attach_signals *signals)
+{
+	struct pollfd list[] = {{.fd = STDERR_FILENO, .events = POLLOUT},
+				{.fd = signals->fd, .events = POLLIN}};
+
+	return poll(list, 2, -1) > 0 && !list[1].revents;
 }
 
 /* If nobody can read that, it is recorded all the same. */
@@ -157,12 +167,12 @@ int attach_run(struct attach_wanted *wanted)
 	// others.
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGXFSZ, SIG_IGN);
+	signals = attach_signals_take();
 	err = attach(wanted, &recorder);
 	if (err)
 		return cli_report_err(err);
-	// Before the signals are ours: it may wait for who reads it.
-	say_begun(wanted, recorder);
-	signals = attach_signals_take();
+	if (can_say(&signals))
+		say_begun(wanted, recorder);
 	if (wanted->open)
 		server = serve(recording_file_path(recorder_file(recorder)), &signals);
 	err = attach_follow(recorder, &signals,

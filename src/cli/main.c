@@ -1,7 +1,9 @@
 /* mallow: finds the subcommand, parses its options by its table, and runs it. */
+#include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli/cli.h"
 #include "cli/command.h"
@@ -39,6 +41,22 @@ static int global_option(const char *word)
 			 word);
 }
 
+/*
+ * Puts something in place of standard input, output and error that are closed: else a file that we
+ * open would be taken for one of them. To write to it fails, as before. Programs that we execute
+ * have them closed.
+ */
+static void keep_standard_descriptors(void)
+{
+	int fd;
+
+	do
+		fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	while (fd >= 0 && fd <= STDERR_FILENO);
+	if (fd > STDERR_FILENO)
+		close(fd);
+}
+
 static int carry_out(int argc, char **argv)
 {
 	const struct command *command;
@@ -69,5 +87,6 @@ static int carry_out(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
+	keep_standard_descriptors();
 	return large_stack_call(carry_out, argc, argv);
 }
