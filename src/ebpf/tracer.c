@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 
 #include "ebpf/bpf_support.h"
@@ -45,30 +44,6 @@ static struct probe_programs programs_of(const struct memleak_bpf *bpf)
 		.exit = bpf->progs.on_exit,
 		.release = bpf->progs.on_free,
 	};
-}
-
-static size_t page_up(size_t size)
-{
-	return (size + 4095) & ~(size_t)4095;
-}
-
-/* Maps the value of an array into our memory. */
-static struct err *share(const struct bpf_map *map, size_t size, struct shared_map *ret)
-{
-	void *address =
-		mmap(NULL, page_up(size), PROT_READ | PROT_WRITE, MAP_SHARED, bpf_map__fd(map), 0);
-
-	if (address == MAP_FAILED)
-		return err_create_errno(errno, "shared memory of a BPF map");
-	*ret = (struct shared_map){address, page_up(size)};
-	return NULL;
-}
-
-static void unshare(struct shared_map *map)
-{
-	if (map->address)
-		munmap(map->address, map->size);
-	*map = (struct shared_map){0};
 }
 
 /* Puts our PID namespace there, unless it is the first one, by whose numbers the kernel counts. */
@@ -299,12 +274,14 @@ static struct err *attach(struct tracer *tracer, enum probe_way way)
 	set_up(tracer);
 	err = bpf_support_load(tracer->bpf->skeleton);
 	if (!err)
-		err = share(tracer->bpf->maps.stacks, tracer->stack_words * 8, &tracer->stacks);
+		err = shared_map_init(&tracer->stacks, tracer->bpf->maps.stacks,
+				      tracer->stack_words * 8);
 	if (!err)
-		err = share(tracer->bpf->maps.rows_map,
-			    tracer->row_count * sizeof(struct unwind_row), &tracer->rows);
+		err = shared_map_init(&tracer->rows, tracer->bpf->maps.rows_map,
+				      tracer->row_count * sizeof(struct unwind_row));
 	if (!err)
-		err = share(tracer->bpf->maps.rule_cache, RULE_CACHE_SIZE * 8, &tracer->rule_cache);
+		err = shared_map_init(&tracer->rule_cache, tracer->bpf->maps.rule_cache,
+				      RULE_CACHE_SIZE * 8);
 	if (!err)
 		err = upload_code(tracer);
 	if (err)
@@ -325,9 +302,9 @@ static void detach(struct tracer *tracer)
 	probe_links_deinit(&tracer->links);
 	tracer->links = (struct probe_links){0};
 	ring_buffer__free(steal(&tracer->ring));
-	unshare(&tracer->stacks);
-	unshare(&tracer->rows);
-	unshare(&tracer->rule_cache);
+	shared_map_deinit(&tracer->stacks);
+	shared_map_deinit(&tracer->rows);
+	shared_map_deinit(&tracer->rule_cache);
 	memleak_bpf__destroy(steal(&tracer->bpf));
 	tracer->code.uploaded = 0;
 }

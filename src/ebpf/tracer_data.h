@@ -4,17 +4,12 @@
 
 #include "ebpf/mapped_ranges.h"
 #include "ebpf/probe_link.h"
+#include "ebpf/shared_map.h"
 #include "ebpf/tracer.h"
 #include "ebpf/unwind/code_tables.h"
 
 struct memleak_bpf;
 struct ring_buffer;
-
-/* Memory that is shared with a map of the kernel. */
-struct shared_map {
-	void *address; /* NULL: none */
-	size_t size;
-};
 
 struct tracer {
 	struct tracer_options options;

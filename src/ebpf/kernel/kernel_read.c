@@ -238,7 +238,8 @@ static struct err *read_blocks(struct reading *reading)
 /* Of options->combined: one stack's sums. */
 static struct err *add_sum(struct reading *reading, uint32_t number)
 {
-	const struct stack_head *head = (const void *)(reading->tracer->stacks + number);
+	const struct stack_head *head =
+		(const void *)((const uint64_t *)reading->tracer->stacks.address + number);
 	uint64_t weight = reading->tracer->options.sample_rate;
 	uint64_t bytes = head->bytes * weight, blocks = head->blocks * weight;
 	struct outstanding_stack *stack;
@@ -281,9 +282,10 @@ static struct err *read_sums(struct reading *reading)
 static void read_movable(struct reading *reading)
 {
 	const struct kernel_tracer *tracer = reading->tracer;
+	const uint64_t *movable = tracer->movable.address;
 
 	for (uint64_t i = 0; tracer->places.page_base && i < tracer->frame_words; i++) {
-		uint64_t bits = __atomic_load_n(&tracer->movable[i], __ATOMIC_RELAXED);
+		uint64_t bits = __atomic_load_n(&movable[i], __ATOMIC_RELAXED);
 
 		for (; bits; bits &= bits - 1) {
 			uint64_t frame = i * 64 + (uint64_t)__builtin_ctzll(bits);
@@ -349,7 +351,7 @@ struct err *kernel_tracer_read(struct kernel_tracer *tracer, uint64_t older_ns, 
 	cleanup(reading_deinit) struct reading reading = {
 		.tracer = tracer,
 		.result = ret,
-		.index = {.words = tracer->stacks, .word_count = tracer->stack_words},
+		.index = {.words = tracer->stacks.address, .word_count = tracer->stack_words},
 		.until_ns = tracer->options.combined || !older_ns ? UINT64_MAX
 			    : now > older_ns                      ? now - older_ns
 								  : 0,

@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include "ebpf/bpf_support.h"
@@ -128,17 +127,6 @@ static void set_up(struct kernel_tracer *tracer)
 	bpf_map__set_value_size(bpf->maps.movable, (uint32_t)(tracer->frame_words * 8));
 }
 
-/* Maps the value of an array into our memory. */
-static struct err *look_into(const struct bpf_map *map, uint64_t words, const uint64_t **ret)
-{
-	void *address = mmap(NULL, words * 8, PROT_READ, MAP_SHARED, bpf_map__fd(map), 0);
-
-	if (address == MAP_FAILED)
-		return err_create_errno(errno, "shared memory of a BPF map");
-	*ret = address;
-	return NULL;
-}
-
 static int on_event(void *argument, void *data, size_t size)
 {
 	struct kernel_tracer *tracer = argument;
@@ -203,9 +191,9 @@ static struct err *attach(struct kernel_tracer *tracer)
 	set_up(tracer);
 	err = bpf_support_load(bpf->skeleton);
 	if (!err)
-		err = look_into(bpf->maps.stacks, tracer->stack_words, &tracer->stacks);
+		err = shared_map_init(&tracer->stacks, bpf->maps.stacks, tracer->stack_words * 8);
 	if (!err)
-		err = look_into(bpf->maps.movable, tracer->frame_words, &tracer->movable);
+		err = shared_map_init(&tracer->movable, bpf->maps.movable, tracer->frame_words * 8);
 	if (err)
 		return err;
 	tracer->ring = ring_buffer__new(bpf_map__fd(bpf->maps.events), on_event, tracer, NULL);
@@ -260,10 +248,8 @@ void kernel_tracer_destroy(struct kernel_tracer *tracer)
 	if (!tracer)
 		return;
 	ring_buffer__free(tracer->ring);
-	if (tracer->stacks)
-		munmap((void *)tracer->stacks, tracer->stack_words * 8);
-	if (tracer->movable)
-		munmap((void *)tracer->movable, tracer->frame_words * 8);
+	shared_map_deinit(&tracer->stacks);
+	shared_map_deinit(&tracer->movable);
 	bulk_free_bpf__destroy(tracer->bulk);
 	kernel_bpf__destroy(tracer->bpf);
 	slab_caches_deinit(&tracer->before);

@@ -6,6 +6,7 @@
 #include "ebpf/kernel/kernel_tracer.h"
 #include "ebpf/kernel/page_places.h"
 #include "ebpf/kernel/slab_caches.h"
+#include "ebpf/shared_map.h"
 
 struct kernel_bpf;
 struct bulk_free_bpf;
@@ -28,8 +29,8 @@ struct kernel_tracer {
 	struct bulk_free_bpf *bulk; /* NULL: the kernel does not take it … */
 	char blind[160];            /* … because of this */
 	struct ring_buffer *ring;
-	const uint64_t *stacks;  /* shared with the kernel; NULL: not yet */
-	const uint64_t *movable; /* the same, a bit for each page frame */
+	struct shared_map stacks;
+	struct shared_map movable; /* a bit for each page frame */
 	uint64_t stack_words, frame_words;
 	VEC(struct known_cache) caches; /* by address, as of the last reading */
 	uint32_t handled;               /* events, by this kernel_tracer_poll() */
