@@ -254,8 +254,10 @@ def test_a_full_pipe_does_not_keep_it(mallow, tool, program, tmp_path):
         deadline = time.monotonic() + 20
         while not tool.info(path)["ended"] and time.monotonic() < deadline:
             time.sleep(0.05)
-        run.terminate()
-        run.wait(timeout=20)
+        while run.poll() is None and time.monotonic() < deadline:
+            run.terminate()
+            time.sleep(0.2)
+        assert run.poll() is not None
         target.do("all")
     assert tool.info(path)["end_reason"] == "detached"
     os.close(reading)
