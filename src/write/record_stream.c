@@ -81,7 +81,8 @@ static bool keep_stack(struct record_stream *stream, const struct record_frame *
 		stream->stack = larger;
 		stream->capacity = frames;
 	}
-	memcpy(stream->stack, stack, frames * sizeof(*stack));
+	if (frames)
+		memcpy(stream->stack, stack, frames * sizeof(*stack));
 	stream->depth = frames;
 	return true;
 }
@@ -154,6 +155,7 @@ void record_stream_fact(struct record_stream *stream, enum trace_record kind,
 	p = varint_put(p, length);
 	for (size_t i = 0; i < count; i++)
 		p = varint_put(p, fields[i]);
-	p = mempcpy(p, text, size);
+	if (size)
+		p = mempcpy(p, text, size);
 	stream->payload.size += (size_t)(p - start);
 }

@@ -75,7 +75,7 @@ void record_stream_stack(struct record_stream *stream, const struct record_frame
 
 /*
  * Writes any other record (section 4.2): its fields in the order of the format, a time being one of
- * them, then its text of size bytes.
+ * them, then its text of size bytes (NULL if 0).
  */
 void record_stream_fact(struct record_stream *stream, enum trace_record kind,
 			const uint64_t *fields, size_t count, const void *text, size_t size);
