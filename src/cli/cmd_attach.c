@@ -83,7 +83,8 @@ static bool read_duration(const struct options *options, uint64_t *ret)
 	if (!word || seconds_read(word, ret))
 		return true;
 	cli_error(CLI_USAGE,
-		  "'%s' is no value of --duration: allowed is seconds, such as 5 or 0.5, or a time such "
+		  "'%s' is no value of --duration: allowed is seconds, such as 5 or 0.5, or a time "
+		  "such "
 		  "as 500ms or 2m, up to 1000000000 seconds",
 		  word);
 	return false;

@@ -160,10 +160,11 @@ static bool read_seconds(const char *text, uint64_t *ret_ns)
 {
 	if (seconds_read(text, ret_ns))
 		return true;
-	cli_error(CLI_USAGE,
-		  "interval: '%s' is no number of seconds (-c takes the program and its arguments as "
-		  "one word: -c 'program argument')",
-		  text);
+	cli_error(
+		CLI_USAGE,
+		"interval: '%s' is no number of seconds (-c takes the program and its arguments as "
+		"one word: -c 'program argument')",
+		text);
 	return false;
 }
 

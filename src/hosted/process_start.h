@@ -5,8 +5,8 @@
 #include <stdint.h>
 
 /*
- * Field 22 of /proc/PID/stat: ticks since the machine was started. 0: there is no such process, or it
- * has ended, and its parent has not taken its exit status yet.
+ * Field 22 of /proc/PID/stat: ticks since the machine was started. 0: there is no such process, or
+ * it has ended, and its parent has not taken its exit status yet.
  */
 uint64_t process_start_time(uint32_t pid);
 
