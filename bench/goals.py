@@ -25,6 +25,7 @@ FILE_MB, FILE_DRAWN_MS = 12, 1500
 FIRST_VIEW_MS, BRUSH_MS, TASK_MS, ZOOM_MS, BLANK_MS = 1000, 250, 100, 16, 100   # of the web interface
 TAB_MB, SCRIPT_KB = 150, 100
 TRACED_PAIR = {"without stacks": 0.33, "whole stacks": 0.70, "--combined-only": 0.33, "-s 100": 0.25}
+RECORDED_PAIR = 1.1                              # of mallow memleak's
 TRACED_KERNEL, KERNEL_REPORT_S = 0.5, 2.0     # by bcc's memleak; wall, with the end of mallow
 TRACED_PROGRAM, ATTACH_S, TRACED_REPORT_S = 0.65, 0.4, 1.5   # by bcc's memleak; CPU; wall and CPU, of a million blocks
 DEEP_ANSWER_S = 1                                     # of many deep stacks
@@ -242,6 +243,9 @@ def of_memleak(traced, goals):
         if share is not None:
             goals.add(share <= limit, f"a pair under mallow memleak, {name}, takes <= {limit:.2f}x of that under bcc's "
                                       f"memleak: {table.times(share)}")
+    recorded = min(traced.recorded) / min(traced.ours["whole stacks"])
+    goals.add(recorded <= RECORDED_PAIR, f"a pair under mallow attach takes <= {RECORDED_PAIR:.2f}x of that under mallow "
+                                         f"memleak: {table.times(recorded)}")
     if "bcc's memleak" in traced.compiler:
         ours, theirs = min(traced.compiler["mallow memleak"]), min(traced.compiler["bcc's memleak"])
         goals.add(ours <= TRACED_PROGRAM * theirs, f"cc1plus with whole stacks <= {TRACED_PROGRAM:.2f}x: "
