@@ -144,10 +144,12 @@ static void *work(void *unused)
 		kept = malloc(100), usleep(5000);
 	return unused;
 }
-int main(void)
+int main(int count, char **words)
 {
 	pthread_t thread;
-	sleep(1);
+	while (access(words[1], F_OK)) // until it is attached to
+		usleep(10000);
+	usleep(300000);
 	pthread_create(&thread, NULL, work, NULL);
 	pthread_join(thread, NULL);
 	if (fork() == 0)
@@ -162,7 +164,7 @@ def test_in_a_pid_namespace(mallow, tool, tmp_path):
     need("unshare")
     program = build(tmp_path, "worker", IN_A_NAMESPACE, "-lpthread")
     path = tmp_path / "r.mallow"
-    script = f"{program} & sleep 0.3; exec {mallow} attach $! -o {path}"
+    script = f"{program} {path} & sleep 0.3; exec {mallow} attach $! -o {path}"
     run = subprocess.run(["unshare", "-pfm", "--mount-proc", "sh", "-c", script], capture_output=True, text=True,
                          env=clean_environment(), timeout=60)
     assert run.returncode == 0 and "has executed another program" in run.stderr, run.stderr
@@ -227,8 +229,8 @@ def test_nobody_reads_what_it_says(mallow, tool, program, tmp_path, after):
         deadline = time.monotonic() + 20
         while not path.exists() and time.monotonic() < deadline:
             time.sleep(0.01)
-        target.do("all")
         while run.poll() is None:
+            target.do("all")
             time.sleep(0.05)
         # What is left of a pipeline may go on.
         while not tool.info(path)["ended"] and time.monotonic() < deadline:
