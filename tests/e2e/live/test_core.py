@@ -288,7 +288,7 @@ def test_cut_before_the_first_page(tool, agent, tmp_path):
                         "import os\nkeep = [bytes(1000 + i) for i in range(20000)]\nos.kill(os.getpid(), 11)"],
                        agent, tmp_path)
     whole, data = core_json(tool, core), core.read_bytes()
-    at = data.index(b"\x89MLW\r\n\x1a\n\1\0\6\0")
+    at = re.search(re.escape(b"\x89MLW\r\n\x1a\n\1\0") + b".\0", data, re.S).start()  # of any minor version
     core.write_bytes(data[:at])
     cut = core_json(tool, core)
     assert cut["pid"] == whole["pid"] and cut["id"] == whole["id"] and cut["sample_mean"] == 0
