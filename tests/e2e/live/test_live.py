@@ -150,9 +150,11 @@ def test_real_programs(name, live, record, tmp_path):
             continue
         table.assert_consistent()
         sites = table.sites.values()
-        # The environment is longer by some words.
-        assert sum(site.calls for site in sites) == pytest.approx(sums.calls, rel=0.002, abs=20)
-        assert sum(site.bytes for site in sites) == pytest.approx(sums.total_bytes, rel=0.01)
+        # The environment is longer by some words. clang's tables go by addresses, which are others in each run:
+        # without that (setarch -R) it makes 39,982 calls each time, else 39,977 to 40,365.
+        spread = 0.02 if name == "clang++" else 0.002
+        assert sum(site.calls for site in sites) == pytest.approx(sums.calls, rel=spread, abs=20)
+        assert sum(site.bytes for site in sites) == pytest.approx(sums.total_bytes, rel=max(spread, 0.01))
         # A table ends with exit(). A recording goes on: destructors free what libraries hold.
         ends = [fact["time"] for fact in reader.facts if fact["kind"] == "end"]
         freed_later = sum(isinstance(event, mallow_reader.Free) and event.time > ends[0]
