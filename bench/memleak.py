@@ -75,22 +75,32 @@ def refusal(place, tracer):
         return str(error)
 
 
-def missing(place):
-    """Why nothing can be traced here, or None."""
+def no_bpf():
+    """Why there is no eBPF here, or None."""
     if os.geteuid():
         return "eBPF needs root"
     if not pathlib.Path("/sys/kernel/btf/vmlinux").exists():
         return "the kernel does not describe its types (no /sys/kernel/btf/vmlinux)"
-    return refusal(place, Ours)
+    return None
 
 
-def theirs_missing(place):
-    """Why bcc's memleak cannot run here, or None."""
+def no_bcc():
+    """What bcc's memleak lacks here, or None."""
     if not shutil.which("memleak-bpfcc"):
         return "memleak-bpfcc is not installed (Debian's package bpfcc-tools)"
     if not os.environ.get("BCC_KERNEL_SOURCE") and not os.path.exists(f"/lib/modules/{platform.release()}/build"):
         return "bcc's memleak needs the headers of the kernel: set BCC_KERNEL_SOURCE to their folder"
-    return refusal(place, Theirs)
+    return None
+
+
+def missing(place):
+    """Why nothing can be traced here, or None."""
+    return no_bpf() or refusal(place, Ours)
+
+
+def theirs_missing(place):
+    """Why bcc's memleak cannot run here, or None."""
+    return no_bcc() or refusal(place, Theirs)
 
 
 def own_libc(place):

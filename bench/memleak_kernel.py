@@ -1,9 +1,6 @@
 """What `mallow memleak` on the kernel's own memory costs a system call that allocates, beside bcc's memleak, and how
 long a report over a million objects takes while they change."""
 import dataclasses
-import os
-import pathlib
-import shutil
 import signal
 import subprocess
 import time
@@ -86,20 +83,12 @@ def refusal(tracer, place):
 
 def missing(place):
     """Why the kernel cannot be traced here, or None."""
-    if os.geteuid():
-        return "eBPF needs root"
-    if not pathlib.Path("/sys/kernel/btf/vmlinux").exists():
-        return "the kernel does not describe its types (no /sys/kernel/btf/vmlinux)"
-    return refusal(Ours, place)
+    return memleak.no_bpf() or refusal(Ours, place)
 
 
 def theirs_missing(place):
     """Why bcc's memleak cannot run here, or None."""
-    if not shutil.which("memleak-bpfcc"):
-        return "memleak-bpfcc is not installed (Debian's package bpfcc-tools)"
-    if not os.environ.get("BCC_KERNEL_SOURCE") and not os.path.exists(f"/lib/modules/{os.uname().release}/build"):
-        return "bcc's memleak needs the headers of the kernel: set BCC_KERNEL_SOURCE to their folder"
-    return refusal(Theirs, place)
+    return memleak.no_bcc() or refusal(Theirs, place)
 
 
 def pair_ns(place, count, tracer=None, *options):

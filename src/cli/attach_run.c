@@ -74,7 +74,8 @@ static void say_begun(const struct attach_wanted *wanted, const struct recorder 
 
 /*
  * Serves the recording in a process of its own, which has none of our descriptors: probes last as
- * long as somebody has theirs. 0: it could not be started, which was printed. */
+ * long as somebody has theirs. 0: it could not be started, which was printed.
+ */
 static pid_t serve(const char *path, const struct attach_signals *signals)
 {
 	char *const words[] = {
@@ -137,15 +138,15 @@ static int finish(struct attach_wanted *wanted, const struct recorder *recorder)
 			"process %d has executed another program, where the recording ends: attach "
 			"again for that one",
 			(int)wanted->pid);
+	if (access(path, F_OK))
+		return cli_error(CLI_FAILED, "'%s' is gone: somebody has removed or renamed it",
+				 path);
 	if (wanted->finishing.wanted) {
 		struct err *err = make_symbolizer(target, &wanted->finishing.symbolizer);
 
 		if (err)
 			return cli_report_err(err);
 	}
-	if (access(path, F_OK))
-		return cli_error(CLI_FAILED, "'%s' is gone: somebody has removed or renamed it",
-				 path);
 	wanted->finishing.output = wanted->output;
 	run_summary_print(file_name(target->program), &end, &registry, &wanted->finishing);
 	return CLI_OK;
@@ -163,8 +164,7 @@ int attach_run(struct attach_wanted *wanted)
 		return cli_report_err(err);
 	// Each file that a process has mapped is kept open.
 	descriptors_raise();
-	// That nobody reads what we say, or that the file may grow no more, is an error like
-	// others.
+	// A closed pipe and a file that may not grow are errors like others: no signals.
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGXFSZ, SIG_IGN);
 	signals = attach_signals_take();
