@@ -42,12 +42,8 @@ static struct err *make_file(int *ret)
 
 static struct err *attach(pid_t pid, int fd, struct recorder **ret)
 {
-	const struct tracer_options options = {.max_size = UINT64_MAX,
-					       .sample_rate = 1,
-					       .blocks_max = 1,
-					       .stacks_max = STACKS_MAX,
-					       .depth = STACK_FRAMES_MAX,
-					       .way = -1};
+	const struct tracer_options options = {
+		.stacks_max = STACKS_MAX, .depth = STACK_FRAMES_MAX, .way = -1};
 	struct target *target;
 	struct err *err = bpf_support_check();
 

@@ -84,8 +84,7 @@ static bool read_duration(const struct options *options, uint64_t *ret)
 		return true;
 	cli_error(CLI_USAGE,
 		  "'%s' is no value of --duration: allowed is seconds, such as 5 or 0.5, or a time "
-		  "such "
-		  "as 500ms or 2m, up to 1000000000 seconds",
+		  "such as 500ms or 2m, up to 1000000000 seconds",
 		  word);
 	return false;
 }
@@ -99,10 +98,7 @@ static bool read_wanted(const struct command *command, const struct options *opt
 		.output = options->values[OUTPUT],
 		.open = options->values[OPEN] != NULL,
 		.finishing = {.wanted = !options->values[NO_FINISH]},
-		.tracer = {.max_size = UINT64_MAX,
-			   .sample_rate = 1,
-			   .blocks_max = 1,
-			   .hooks = {.object = options->values[OBJECT],
+		.tracer = {.hooks = {.object = options->values[OBJECT],
 				     .prefix = options->values[PREFIX]},
 			   .way = -1},
 	};

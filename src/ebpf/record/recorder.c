@@ -373,6 +373,9 @@ struct err *recorder_create(struct target *target, const struct tracer_options *
 		return err_no_memory();
 	}
 	recording.record = true;
+	recording.min_size = 0;
+	recording.max_size = UINT64_MAX;
+	recording.sample_rate = 1;
 	err = tracer_create(target, &recording, &events, &recorder->tracer);
 	if (!err)
 		err = create_file(recorder, output);

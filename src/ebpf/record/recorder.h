@@ -18,7 +18,7 @@ struct recorder_output {
 
 /*
  * Attaches to the target, which the recorder owns from now on, also on failure, and begins the
- * recording. options->record is set by this.
+ * recording. Each call is recorded, whatever options say of sizes and samples.
  */
 struct err *recorder_create(struct target *target, const struct tracer_options *options,
 			    const struct recorder_output *output, struct recorder **ret);

@@ -78,8 +78,9 @@ static void put_pages(struct buf *buf, const struct memleak_view *view)
 	if (view->page_count)
 		buf_text(buf, "\tBesides, in pages:\n");
 	for (size_t i = 0; i < view->page_count; i++)
-		buf_printf(buf, "\t\t%" PRIu64 " bytes in %" PRIu64 " pages: %s\n",
-			   view->pages[i].bytes, view->pages[i].pages, view->pages[i].text);
+		buf_printf(buf, "\t\t%" PRIu64 " bytes in %" PRIu64 " %s: %s\n",
+			   view->pages[i].bytes, view->pages[i].pages,
+			   view->pages[i].pages == 1 ? "page" : "pages", view->pages[i].text);
 }
 
 void memleak_text_write(struct buf *buf, const struct memleak_style *style,

@@ -344,7 +344,8 @@ def test_layout(mallow):
     assert run.stdout.startswith("Attaching to kernel allocators, Ctrl+C to quit.\n")
     assert len(re.findall(r"^\[\d\d:\d\d:\d\d\] Top \d stacks with outstanding allocations:$", run.stdout, re.M)) == 2
     assert re.search(r"^\t\d+ bytes in \d+ allocations from stack\n(\t\t\S+\+0x[0-9a-f]+ \[\w+\]\n)+", run.stdout, re.M)
-    assert not re.search(r"bpf_prog_|bpf_trace_run|__traceiter", run.stdout)
+    # No stack begins in the tracing itself. Deeper, such names are another tracer's that loads programs meanwhile.
+    assert not re.search(r"from stack\n\t\t(bpf_prog_|bpf_trace_run|__traceiter)", run.stdout)
     assert OLD not in run.stdout.split()
 
 
