@@ -44,12 +44,11 @@ function sentence(space: Space): string {
 	return `At ${formatTime(space.at_ns)} ${formatBytes(space.used)} of blocks keep ${formatBytes(pages)} of pages: ${formatPercent(space.used, pages)} of each is used.${sparse}`;
 }
 
-/** What of the process's memory lives then, and what is merely kept; null: there was no sample of it. */
-export function residentWords(series: Series, at: number): string | null {
+/** What of the process's memory lives then, and what is merely kept; null: there was no sample of it. `live`: bytes of all blocks at that moment. */
+export function residentWords(series: Series, at: number, live: number): string | null {
 	const { memory } = series;
-	if (!memory.at_ns.length || !series.at_ns.length) return null;
-	const then = (values: number[], times = memory.at_ns) => resample(times, values, [at])[0]!;
-	const live = then(series.live_last, series.at_ns);
+	if (!memory.at_ns.length) return null;
+	const then = (values: number[]) => resample(memory.at_ns, values, [at])[0]!;
 	const kept = then(memory.anonymous) - live;
 	const known = isSampled(series, at);
 	const resident = `${known ? '' : 'About '}${formatBytes(then(memory.resident))} was resident then`;
@@ -60,10 +59,14 @@ export function residentWords(series: Series, at: number): string | null {
 	return `${resident}: beside live blocks ${formatBytes(kept)} of free memory, stacks and mappings of its own, and ${files}.`;
 }
 
-/* The whole process: the curve of the whole run, which the strip has asked for already. */
-function Resident({ at }: { at: number }) {
-	const series = useAnswer<Series>(dataPath('series'));
-	const words = series.data ? residentWords(series.data, at) : null;
+/* As many points as the page in a file has: fewer would leave out samples of memory. */
+const POINTS = 2000;
+
+/* The whole process, whatever the conditions are. What lives is asked of the moment itself: at a peak the curve jumps, and between two of its points it is wrong. */
+function Resident({ cell }: { cell: Cell }) {
+	const series = useAnswer<Series>(dataPath('series'), { points: POINTS });
+	const space = useAnswer<Space>(dataPath('space'), { at: spaceParams.value.at, cell, by: 'function', top: KEPT });
+	const words = series.data && space.data ? residentWords(series.data, space.data.at_ns, space.data.used) : null;
 	return words ? <p class="resident">{words}</p> : null;
 }
 
@@ -204,7 +207,7 @@ export function AddressSpace() {
 			{(space) => (
 				<>
 					<h1>{sentence(space)}</h1>
-					<Resident at={space.at_ns} />
+					<Resident cell={cell} />
 					{space.blocks ? null : <Nothing />}
 					<div class="view-bar">
 						{inFile ? null : <Switch<Cell> label="a cell is" value={cell} choices={[...CELLS]} onChange={(value) => go({ view: { cell: value === 'auto' ? '' : value, sel: '' } })} />}
