@@ -15,7 +15,7 @@
 #include "stream/beacon.h"
 #include "stream/gather_data.h"
 
-#define CONNECT_MS     10000
+#define CONNECT_MS     5000
 #define AGAIN_LEAST_MS 200
 #define AGAIN_MOST_MS  3000
 
@@ -82,7 +82,7 @@ static void dial(struct dialled *dialled)
 
 	while (!all && !is_stopping(gather)) {
 		struct link *link;
-		bool connected;
+		bool connected, broken;
 		struct err *err = link_connect(&dialled->place, &gather->options.key, CONNECT_MS,
 					       &link);
 
@@ -94,13 +94,16 @@ static void dial(struct dialled *dialled)
 			gather_say(gather, "%s%s", said,
 				   dialled->announced ? "" : "; trying again");
 		}
+		broken = err && connected;
 		err_destroy(err);
 		// One that announces itself will do so again.
 		if (all || dialled->announced || !pause_for(gather, again_ms))
 			break;
-		again_ms = connected                    ? AGAIN_LEAST_MS
-			   : again_ms * 2 < AGAIN_MOST_MS ? again_ms * 2
-							  : AGAIN_MOST_MS;
+		// Soon, if the link broke; later if nobody is there, or we are connected otherwise.
+		if (broken)
+			again_ms = AGAIN_LEAST_MS;
+		else
+			again_ms = again_ms * 2 < AGAIN_MOST_MS ? again_ms * 2 : AGAIN_MOST_MS;
 	}
 }
 
@@ -116,21 +119,26 @@ static void dial_target(void *argument)
 	free(dialled);
 }
 
+/* It is not being connected to any more: its next beacon counts again. */
+static void forget_dialled(struct gather *gather, const uint8_t *number)
+{
+	pthread_mutex_lock(&gather->mutex);
+	for (size_t i = 0; i < gather->dialled.count; i++) {
+		if (memcmp(gather->dialled.items[i].number, number, MESSAGE_NUMBER_SIZE) != 0)
+			continue;
+		gather->dialled.items[i] = gather->dialled.items[--gather->dialled.count];
+		break;
+	}
+	pthread_mutex_unlock(&gather->mutex);
+}
+
 static void dial_announced(void *argument)
 {
 	struct dialled *dialled = argument;
 	struct gather *gather = dialled->gather;
 
 	dial(dialled);
-	pthread_mutex_lock(&gather->mutex);
-	for (size_t i = 0; i < gather->dialled.count; i++) {
-		if (memcmp(gather->dialled.items[i].number, dialled->number,
-			   sizeof(dialled->number)) != 0)
-			continue;
-		gather->dialled.items[i] = gather->dialled.items[--gather->dialled.count];
-		break;
-	}
-	pthread_mutex_unlock(&gather->mutex);
+	forget_dialled(gather, dialled->number);
 	free(dialled);
 }
 
@@ -165,11 +173,8 @@ static void take_beacon(struct gather *gather, const struct beacon_content *cont
 	pthread_mutex_unlock(&gather->mutex);
 	if (wanted && link_set_start(&gather->links, dial_announced, dialled))
 		return;
-	if (wanted) {
-		pthread_mutex_lock(&gather->mutex);
-		gather->dialled.count--; // nobody else adds to it
-		pthread_mutex_unlock(&gather->mutex);
-	}
+	if (wanted)
+		forget_dialled(gather, content->number);
 	free(dialled);
 }
 

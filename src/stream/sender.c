@@ -15,7 +15,7 @@
 #include "stream/beacon.h"
 #include "stream/sender_data.h"
 
-#define CONNECT_MS      10000
+#define CONNECT_MS      5000
 #define AGAIN_LEAST_MS  200  /* between two attempts to connect, … */
 #define AGAIN_MOST_MS   3000 /* … at first, and in the end */
 #define BEACON_MS       1000
