@@ -26,7 +26,7 @@ ROOMS = {
     "cfi": "base",
     "hosted": "base",
     "hosted/files": "base hosted",
-    "symbols": "base hosted",
+    "symbols": "base hosted hosted/files",
     "write": "base hosted trace",
     "coredump": "base hosted hosted/files trace",
     "analysis": "base hosted hosted/files trace symbols coredump",
@@ -38,6 +38,7 @@ ROOMS = {
     "ebpf/record": "base hosted trace symbols write ebpf/bpf ebpf/target ebpf/hooks ebpf",
     "ebpf/kernel": "base hosted ebpf ebpf/bpf",
     "finish": "base hosted hosted/files trace symbols analysis write",
+    "stream": "base hosted hosted/files hosted/net trace symbols",
     "report": "base hosted hosted/files trace symbols analysis",
     "server": "base hosted hosted/files trace symbols analysis report",
     "cli": "base hosted hosted/files trace settings symbols coredump analysis finish report server "
