@@ -131,11 +131,14 @@ static void damaged(void **state)
 	assert_int_equal(named_modules_count(modules), 2);
 	assert_string_equal(path_of(modules, "id"), long_path + 1);
 
-	// A NUL within a path: whoever opens it would open another file.
-	uint8_t *chunk = writer.data + writer.chunk;
+	trace_writer_deinit(&writer);
 
-	((uint8_t *)memmem(chunk, 8192, "too long", 8))[0] = 'T';
-	*(uint8_t *)memmem(chunk + 100, 4000, "xxxx", 4) = '\0';
+	// A NUL within a path: whoever opens it would open another file.
+	trace_writer_init(&writer);
+	trace_writer_chunk(&writer, 0, 0, TRACE_WRITER_SEALED);
+	module(&writer, "with a NUL", "/path");
+	trace_writer_seal(&writer);
+	*(char *)memmem(writer.data + writer.chunk, 4096, "/path", 5) = '\0';
 	assert_ok(add(modules, &writer));
 	assert_int_equal(named_modules_count(modules), 2);
 	trace_writer_deinit(&writer);
