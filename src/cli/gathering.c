@@ -142,8 +142,8 @@ struct err *gathering_start(const struct gathering_options *options, struct gath
 	if (gather_port(gathering->gather)) {
 		char line[512];
 
-		snprintf(line, sizeof(line), "listening on %s, port %u; recordings go to '%s'",
-			 wanted.listen, (unsigned int)gather_port(gathering->gather),
+		snprintf(line, sizeof(line), "listening at port %u of %s; recordings go to '%s'",
+			 (unsigned int)gather_port(gathering->gather), wanted.listen,
 			 wanted.directory);
 		say(gathering, line);
 	}
