@@ -27,8 +27,7 @@ ROOMS = {
     "hosted": "base",
     "hosted/files": "base hosted",
     "hosted/net": "base hosted",
-    "symbols": "base hosted",
-    "stream": "base hosted hosted/files hosted/net trace symbols",
+    "symbols": "base hosted hosted/files",
     "write": "base hosted trace",
     "coredump": "base hosted hosted/files trace",
     "analysis": "base hosted hosted/files trace symbols coredump",
@@ -40,6 +39,7 @@ ROOMS = {
     "ebpf/record": "base hosted trace symbols write ebpf/bpf ebpf/target ebpf/hooks ebpf",
     "ebpf/kernel": "base hosted ebpf ebpf/bpf",
     "finish": "base hosted hosted/files trace symbols analysis write",
+    "stream": "base hosted hosted/files hosted/net trace symbols write",
     "report": "base hosted hosted/files trace symbols analysis",
     "server": "base hosted hosted/files hosted/net trace symbols analysis report",
     "cli": "base hosted hosted/files hosted/net trace settings symbols stream coredump analysis finish "
@@ -47,7 +47,7 @@ ROOMS = {
     "agent/unwind": "base cfi",
 }
 # The agent's, from the ground up: each may use those before it.
-AGENT = ["arch", "ground", "unwind", "event", "record", "cull", "live_blocks", "live_dump", "live",
+AGENT = ["arch", "ground", "unwind", "event", "record", "cull", "live_blocks", "helper", "live",
          "life", "hooks", "report", "api"]
 for i, name in enumerate(AGENT):
     ROOMS.setdefault(f"agent/{name}", " ".join(
