@@ -1,9 +1,12 @@
 /*
  * Works in rounds: streamed THREADS. A line N on standard input is a round: each thread, which the
  * round makes (1: the first one itself), allocates and frees N blocks, by functions that no earlier
- * round has called. Then "done" is printed. "fork" makes a child that does a round of 1000, "exec"
- * executes the program anew, in which it ends with standard input.
+ * round has called. Then "done" is printed. streamed THREADS tags: the blocks have 1000 bytes and
+ * as many as their tag says, which is another one each time. "fork" makes a child that does a round
+ * of 1000, "exec" executes the program anew, in which it ends with standard input.
  */
+#include <mallow/mallow.h>
+
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,19 +27,28 @@
 #define EIGHT(what, n)                                                                             \
 	what(n##0) what(n##1) what(n##2) what(n##3) what(n##4) what(n##5) what(n##6) what(n##7)
 #define ALL(what)                                                                                  \
-	EIGHT(what, 1) EIGHT(what, 2) EIGHT(what, 3) EIGHT(what, 4)                                \
-	EIGHT(what, 5) EIGHT(what, 6) EIGHT(what, 7) EIGHT(what, 8)
+	EIGHT(what, 1)                                                                             \
+	EIGHT(what, 2) EIGHT(what, 3) EIGHT(what, 4) EIGHT(what, 5) EIGHT(what, 6) EIGHT(what, 7)  \
+		EIGHT(what, 8)
 #define NAME(n) leaf##n,
 
 ALL(LEAF)
 static void *(*const leaves[])(size_t) = {ALL(NAME)};
+#define LEAVES (sizeof(leaves) / sizeof(leaves[0]))
 
 static size_t count, first;
+static int tagged;
 
 static void *work(void *argument)
 {
-	for (size_t i = 0; i < count; i++)
-		free(leaves[(first + i % ROUND) % (sizeof(leaves) / sizeof(leaves[0]))](16 + i % 500));
+	for (size_t i = 0; i < count; i++) {
+		if (tagged) {
+			mallow_set_tag(i % 7 + 1);
+			free(malloc(1000 + i % 7 + 1));
+		} else {
+			free(leaves[(first + i % ROUND) % LEAVES](16 + i % 500));
+		}
+	}
 	return argument;
 }
 
@@ -70,6 +82,7 @@ int main(int argc, char **argv)
 {
 	char line[64];
 
+	tagged = argc > 2;
 	setvbuf(stdin, NULL, _IONBF, 0);
 	while (fgets(line, sizeof(line), stdin)) {
 		if (!strcmp(line, "fork\n"))

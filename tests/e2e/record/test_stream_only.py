@@ -1,6 +1,7 @@
 """STREAM_ONLY: a recording in memory, bounded by STREAM_BUFFER, and the tool that the library starts to send it."""
 import os
 import re
+import resource
 import signal
 import subprocess
 import time
@@ -19,8 +20,8 @@ LINE = re.compile(r"mallow: the receiver is slower than the program, or not ther
 class Streamed:
     """tests/samples/streamed.c under the agent, round by round."""
 
-    def __init__(self, program, environment, threads, tap=None):
-        self.process = subprocess.Popen([program, str(threads)], env=environment, text=True, bufsize=1,
+    def __init__(self, program, environment, threads, tap=None, words=()):
+        self.process = subprocess.Popen([program, str(threads), *words], env=environment, text=True, bufsize=1,
                                         stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         self.threads, self.events = threads, 0
         if tap:
@@ -59,9 +60,9 @@ def tap(tmp_path):
 def start(program, preload, tap):
     running = []
 
-    def run(threads=1, **settings):
+    def run(threads=1, words=(), **settings):
         settings = {"STREAM_ONLY": 1, "STREAM_BUFFER": BUFFER, "REGISTRY": tap.path, **settings}
-        running.append(Streamed(program, preload(**settings), threads, tap))
+        running.append(Streamed(program, preload(**settings), threads, tap, words))
         return running[-1]
 
     yield run
@@ -210,6 +211,63 @@ def test_bounded_with_other_settings(settings, start, tmp_path):
         assert reader.header.lost == 0
     elif "SAMPLE" not in settings:
         assert 0 <= steps(reader) + reader.header.losses["stream_buffer"] - streamed.events < 200
+
+
+def test_tags_are_right_after_losses(start, tmp_path):
+    """A tag that found no room is made up for before the next event."""
+    streamed = start(2, words=["tags"])
+    for _ in range(4):
+        streamed.round(60_000)
+        assert_bounded(streamed.recording, 2)
+        streamed.recording.pull()
+        time.sleep(0.02)
+        streamed.round(100)
+    streamed.end()
+    reader = mallow_reader.read(streamed.recording.save(tmp_path / "r.mallow"))
+    blocks = [event for event in reader.events if event.op == 1 and 1000 < event.size < 1008]
+    assert len(blocks) > 10_000 and reader.header.losses["stream_buffer"] > 100_000
+    assert all(event.tag == event.size - 1000 for event in blocks)
+    assert 0 <= steps(reader) + reader.header.losses["stream_buffer"] - streamed.events < 200
+
+
+@pytest.fixture
+def run_tapped(preload, tap, tmp_path):
+    def run(command, **options):
+        environment = preload(STREAM_ONLY=1, REGISTRY=tap.path, FOLLOW=0)
+        run = subprocess.run([str(word) for word in command], env=environment, capture_output=True, text=True,
+                             timeout=60, **options)
+        return run, mallow_reader.read(tap.next().save(tmp_path / "r.mallow"))
+
+    return run
+
+
+@pytest.mark.parametrize("way", ["close", "close_range", "closefrom", "dup2", "raw_close", "raw_close_range"])
+def test_descriptors_closed(way, compile_sample, run_tapped, tmp_path):
+    """If the program closes ours by a system call of its own, or takes all numbers, the recording ends there: memory
+    cannot be opened again."""
+    files = tmp_path / "files"
+    files.mkdir()
+    run, reader = run_tapped([compile_sample("close_all", "gcc", "-O2"), way, files],
+                             preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (1024, 1024)))
+    assert run.returncode == 7 and not reader.damages and reader.dangling() == ([], [])
+    if way.startswith("close"):
+        assert run.stderr == "" and reader.header.lost == 0 and reader.header.ended
+        return
+    assert re.fullmatch("mallow: recording '.*' stopped: the program closed its descriptor .*\n", run.stderr)
+    assert steps(reader) > 1000 and reader.header.losses["file_replaced"] > 0
+
+
+def test_seccomp_filter(compile_sample, run_tapped, tmp_path):
+    run, reader = run_tapped([compile_sample("confined", "gcc", "-O2"), "seccomp", tmp_path])
+    assert run.stdout == "begin\nok\n" and reader.dangling() == ([], []) and not reader.damages
+    assert steps(reader) + reader.header.losses["window_full"] >= 21_000 and steps(reader) > 2000
+
+
+@pytest.mark.parametrize("name,status", [("fork_threads", 7), ("many_threads", 0)])
+def test_other_programs(name, status, compile_sample, run_tapped):
+    run, reader = run_tapped([compile_sample(name, "gcc", "-O2")])
+    assert run.returncode == status and run.stderr == ""
+    assert not reader.damages and not reader.missing and reader.dangling() == ([], []) and reader.header.lost == 0
 
 
 # --- the library alone ---
