@@ -1,4 +1,5 @@
 """STREAM_ONLY: a recording in memory, bounded by STREAM_BUFFER, and the tool that the library starts to send it."""
+import errno
 import os
 import re
 import resource
@@ -9,8 +10,11 @@ import time
 import pytest
 
 import mallow_reader
+from conftest import clean_environment
+from faults import ENDLESS, numbers_of_calls
 from processes import wait_for
 from stream_tap import Tap
+from variants import variant
 
 BUFFER = 1 << 20
 LINE = re.compile(r"mallow: the receiver is slower than the program, or not there: events are lost, counted as "
@@ -268,6 +272,53 @@ def test_other_programs(name, status, compile_sample, run_tapped):
     run, reader = run_tapped([compile_sample(name, "gcc", "-O2")])
     assert run.returncode == status and run.stderr == ""
     assert not reader.damages and not reader.missing and reader.dangling() == ([], []) and reader.header.lost == 0
+
+
+# --- faults ---
+
+@pytest.fixture
+def run_faulty(compile_sample, tap, tmp_path):
+    """Runs all_calls under a test build of the agent: it does what it does, and its recordings are sound. Every second
+    run has nobody who takes them, and starts the tool."""
+    program = compile_sample("all_calls", "gcc", "-O1")
+
+    def run(library, registry=None, **settings):
+        settings = {"STREAM_ONLY": 1, "CONNECT": "far", "HELPER": "/bin/true", "REGISTRY": registry or tap.path,
+                    "STREAM_BUFFER": BUFFER, **settings}
+        environment = clean_environment({f"MALLOW_{name}": value for name, value in settings.items()})
+        run = subprocess.run([program], capture_output=True, text=True, timeout=60,
+                             env={**environment, "LD_PRELOAD": str(library)})
+        assert (run.returncode, run.stdout) == (7, "ok\n"), (settings, run.stderr)
+        lines = run.stderr.splitlines()
+        assert all(line.startswith("mallow: ") for line in lines) and len(lines) <= 8, lines
+        for recording in tap.rest():
+            reader = mallow_reader.read(recording.save(tmp_path / "r.mallow"))
+            recording.close()
+            assert not reader.damages and reader.dangling() == ([], []), settings
+            assert not reader.missing or reader.header.lost
+        return lines
+
+    yield run
+
+
+@pytest.mark.parametrize("name,number", numbers_of_calls().items())
+def test_a_system_call_that_never_works(name, number, run_faulty):
+    for first in (1, 3):
+        for registry in (None, "/gone"):
+            run_faulty(variant("fail"), registry, FAIL_AT=first, FAIL_ERROR=errno.EPERM, FAIL_COUNT=ENDLESS,
+                       FAIL_CALL=number)
+
+
+@pytest.mark.parametrize("registry", [None, "/gone"])
+def test_some_system_calls_fail(registry, run_faulty):
+    for number in range(1, 400, 11):
+        run_faulty(variant("fail"), registry, FAIL_AT=number, FAIL_ERROR=errno.ENOMEM)
+
+
+@pytest.mark.parametrize("registry", [None, "/gone"])
+def test_handlers_in_system_calls(registry, run_faulty):
+    """malloc and free are called in the middle of each system call of the agent."""
+    run_faulty(variant("reenter"), registry)
 
 
 # --- the library alone ---
