@@ -130,6 +130,8 @@ bool sender_outcome(struct sender *sender, size_t i, struct sender_outcome *ret)
 	known = i < sender->recordings.count;
 	if (known)
 		*ret = sender->recordings.items[i]->outcome;
+	if (known)
+		ret->settled = sender->recordings.items[i]->settled;
 	if (known && !*ret->why)
 		snprintf(ret->why, sizeof(ret->why), "%.250s", sender->trouble);
 	pthread_mutex_unlock(&sender->mutex);
