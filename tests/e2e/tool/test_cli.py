@@ -103,7 +103,7 @@ def test_help_lists_what_exists(mallow):
     assert overview.returncode == 0 and overview.stderr == ""
     commands = re.findall(r"^  ((?:[a-z]+ )+) +\S", overview.stdout, re.M)
     commands = [command.strip() for command in commands]
-    assert commands == ["run", "live", "top", "attach", "memleak", "report", "diff", "export", "check", "serve", "core", "info", "finish",
+    assert commands == ["run", "live", "top", "attach", "memleak", "report", "diff", "export", "check", "serve", "gather", "core", "info", "finish",
                         "trace dump"]
     for command in commands:
         run = mallow_run(mallow, *command.split(), "--help")
