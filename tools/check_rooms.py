@@ -26,7 +26,7 @@ ROOMS = {
     "cfi": "base",
     "hosted": "base",
     "hosted/files": "base hosted",
-    "symbols": "base hosted",
+    "symbols": "base hosted hosted/files",
     "write": "base hosted trace",
     "coredump": "base hosted hosted/files trace",
     "analysis": "base hosted hosted/files trace symbols coredump",
@@ -38,6 +38,7 @@ ROOMS = {
     "ebpf/record": "base hosted trace symbols write ebpf/bpf ebpf/target ebpf/hooks ebpf",
     "ebpf/kernel": "base hosted ebpf ebpf/bpf",
     "finish": "base hosted hosted/files trace symbols analysis write",
+    "stream": "base hosted hosted/files hosted/net trace symbols",
     "report": "base hosted hosted/files trace symbols analysis",
     "server": "base hosted hosted/files trace symbols analysis report",
     "cli": "base hosted hosted/files trace settings symbols coredump analysis finish report server "
@@ -45,7 +46,7 @@ ROOMS = {
     "agent/unwind": "base cfi",
 }
 # The agent's, from the ground up: each may use those before it.
-AGENT = ["arch", "ground", "unwind", "event", "record", "cull", "live_blocks", "live_dump", "live",
+AGENT = ["arch", "ground", "unwind", "event", "record", "cull", "live_blocks", "helper", "live",
          "life", "hooks", "report", "api"]
 for i, name in enumerate(AGENT):
     ROOMS.setdefault(f"agent/{name}", " ".join(

@@ -171,7 +171,7 @@ static void note(struct live_watch *watch, int fd, enum live_message message)
 	const struct plea plea = {.table = fd, .asked = message};
 
 	switch (message) {
-	case LIVE_MESSAGE_TABLE:
+	case LIVE_MESSAGE_OPENED:
 		take(watch, fd);
 		return;
 	case LIVE_MESSAGE_REPORT:

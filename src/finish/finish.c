@@ -6,11 +6,11 @@
 
 #include "analysis/chunks/chunk_index.h"
 #include "finish/finish_extra.h"
-#include "finish/finish_live.h"
 #include "finish/finish_workers.h"
 #include "hosted/cleanup.h"
 #include "hosted/files/replace_file.h"
 #include "trace/header_check.h"
+#include "write/still_written.h"
 
 /*
  * Smaller recordings are not compressed: that would save a few pages and cost every reader a
@@ -72,7 +72,7 @@ static bool wants_compression(const struct finish *finish, enum finish_compress 
 
 static enum finish_state state_of(const struct finish *finish, enum finish_compress compress)
 {
-	if (finish_live(finish->source.fd, &finish->header))
+	if (still_written(finish->source.fd, &finish->header, STILL_WRITTEN_BY_ANYBODY))
 		return FINISH_LIVE;
 	if (!(finish->header.flags & TRACE_FINISHED))
 		return FINISH_NEEDED;

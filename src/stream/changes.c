@@ -1,9 +1,6 @@
-#define _GNU_SOURCE // SEEK_DATA
 #include "stream/changes.h"
 
-#include <errno.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "hosted/cleanup.h"
 #include "stream/changes_data.h"
@@ -100,14 +97,11 @@ struct err *changes_room(struct changes *changes, uint64_t size)
 
 uint64_t changes_next_data(const struct changes *changes, uint64_t offset, uint64_t end)
 {
-	off_t next = lseek(changes->source.fd, (off_t)offset, SEEK_DATA);
+	uint64_t next = byte_source_next(&changes->source, offset) & ~(uint64_t)(TRACE_PAGE - 1);
 
-	if (next < 0)
-		return errno == ENXIO ? end : offset; // all holes, or the file system cannot tell
-	next &= ~(off_t)(TRACE_PAGE - 1);
-	if ((uint64_t)next < offset)
+	if (next < offset)
 		return offset;
-	return (uint64_t)next < end ? (uint64_t)next : end;
+	return next < end ? next : end;
 }
 
 struct err *changes_look(struct changes *changes, enum changes_look which,

@@ -10,6 +10,7 @@
 #include <zlib.h>
 
 #include "symbols/debuginfod.h"
+#include "symbols/module_cache.h"
 
 #define SYSTEM_ROOT "/usr/lib/debug"
 
@@ -18,6 +19,7 @@ struct wanted {
 	const uint8_t *build_id;
 	size_t build_id_size; /* 0: the checksum counts */
 	uint32_t checksum;    /* zlib's crc32 of the whole file, as .gnu_debuglink has it */
+	bool program;         /* a program or library, even one without symbols */
 };
 
 struct err *debug_files_add(struct debug_files *files, const char *path)
@@ -58,6 +60,9 @@ static bool checksum_is(const struct elf_image *image, uint32_t expected)
 
 static bool matches(const struct elf_image *image, const struct wanted *wanted)
 {
+	if (wanted->program)
+		return elf_image_is_loadable(image) &&
+		       elf_image_has_build_id(image, wanted->build_id, wanted->build_id_size);
 	if (!elf_image_has_dwarf(image) && !elf_image_has_symbols(image, SHT_SYMTAB))
 		return false;
 	if (wanted->build_id_size)
@@ -95,32 +100,51 @@ try_format(const struct wanted *wanted, struct elf_image **ret, const char *form
 	return try_path(path, wanted, ret);
 }
 
-static void hex(const uint8_t *bytes, size_t size, char *ret)
+/* Looks for a file by its build id in all places that have the layout for that. */
+static struct err *by_build_id(const struct debug_files *files, const struct wanted *wanted,
+			       struct elf_image **ret)
 {
-	for (size_t i = 0; i < size; i++)
-		sprintf(ret + 2 * i, "%02x", bytes[i]);
-	ret[2 * size] = '\0';
+	char name[MODULE_CACHE_NAME_MAX];
+	struct err *err = NULL;
+
+	if (!module_cache_name(wanted->build_id, wanted->build_id_size, !wanted->program, name))
+		return NULL;
+	for (size_t i = 0; !err && !*ret && i < root_count(files); i++)
+		err = try_format(wanted, ret, "%s/%s", root_at(files, i), name);
+	// The user's paths may also be debug files themselves.
+	for (size_t i = 0; !wanted->program && !err && !*ret && i < files->paths.count; i++)
+		err = try_path(files->paths.items[i], wanted, ret);
+	if (!err && !*ret) {
+		auto_free char *cache = module_cache_path(false);
+
+		if (cache)
+			err = try_format(wanted, ret, "%s/%s", cache, name);
+	}
+	return err;
+}
+
+struct err *debug_files_program(const struct debug_files *files, const uint8_t *id, size_t size,
+				struct elf_image **ret)
+{
+	const struct wanted wanted = {.build_id = id, .build_id_size = size, .program = true};
+
+	*ret = NULL;
+	return by_build_id(files, &wanted, ret);
 }
 
 struct err *debug_files_by_build_id(const struct debug_files *files, const uint8_t *id, size_t size,
 				    struct elf_image **ret)
 {
 	const struct wanted wanted = {.build_id = id, .build_id_size = size};
-	char text[2 * ELF_IMAGE_BUILD_ID_MAX + 1];
 	struct elf_image *found = NULL;
-	struct err *err = NULL;
 
 	*ret = NULL;
 	if (size < 2 || size > ELF_IMAGE_BUILD_ID_MAX)
 		return NULL;
-	hex(id, size, text);
-	for (size_t i = 0; !err && !found && i < root_count(files); i++)
-		err = try_format(&wanted, &found, "%s/.build-id/%.2s/%s.debug", root_at(files, i),
-				 text, text + 2);
-	// The user's paths may also be debug files themselves.
-	for (size_t i = 0; !err && !found && i < files->paths.count; i++)
-		err = try_path(files->paths.items[i], &wanted, &found);
-	if (!err && !found) {
+
+	struct err *err = by_build_id(files, &wanted, &found);
+
+	if (!err && !found && !files->local) {
 		auto_free char *path = debuginfod_fetch(id, size);
 
 		if (path)

@@ -1,6 +1,7 @@
 /*
- * Finds separate debug files: in directories by build id, by .gnu_debuglink, from debuginfod; and
- * the files that dwz moves shared parts to (.gnu_debugaltlink). libdwfl's
+ * Finds separate debug files: in directories by build id, in the cache (symbols/module_cache.h), by
+ * .gnu_debuglink, from debuginfod; and the files that dwz moves shared parts to
+ * (.gnu_debugaltlink). Also finds programs by build id, in the same directories. libdwfl's
  * dwfl_standard_find_debuginfo() is not used, because it opens whatever a name leads to, and would
  * wait for a FIFO.
  *
@@ -14,10 +15,11 @@
 #include "hosted/vec.h"
 #include "symbols/elf_image.h"
 
-/* Zeroed: only the system's places are searched. */
+/* Zeroed: only the system's places, the cache and debuginfod are searched. */
 struct debug_files {
 	struct arena arena;
 	VEC(const char *) paths; /* directories and files given by the user, then the system's */
+	bool local;              /* nothing is downloaded: debuginfod is not asked */
 };
 
 /*
@@ -31,6 +33,13 @@ void debug_files_deinit(struct debug_files *files);
 /* Opens the debug file with that build id. *ret NULL: none was found. */
 struct err *debug_files_by_build_id(const struct debug_files *files, const uint8_t *id, size_t size,
 				    struct elf_image **ret);
+
+/*
+ * Opens the program or library with that build id (.build-id/xx/yyyy), in the same places, but not
+ * from debuginfod. *ret NULL: none was found.
+ */
+struct err *debug_files_program(const struct debug_files *files, const uint8_t *id, size_t size,
+				struct elf_image **ret);
 
 /*
  * Opens the separate debug file of an image: by its build id, else by its debuglink. *ret NULL:

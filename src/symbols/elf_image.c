@@ -170,6 +170,12 @@ void elf_image_close(struct elf_image *image)
 	free(image);
 }
 
+/*
+ * So many bytes of notes are looked through for the build id. Its own note has 36. Without a limit,
+ * a hostile file whose sections all cover the whole file would take all memory.
+ */
+#define NOTES_MAX (16u << 20)
+
 /* Finds the build id among the notes in data. Returns its size, 0: none. */
 static size_t find_build_id(Elf_Data *data, const uint8_t **ret)
 {
@@ -195,11 +201,14 @@ size_t elf_image_build_id(const struct elf_image *image, const uint8_t **ret)
 	GElf_Shdr section;
 	GElf_Phdr segment;
 	size_t size, count;
+	uint64_t left = NOTES_MAX;
 
 	// Sections first: the segments of a separate debug file point at bytes it does not have.
 	for (Elf_Scn *scn = NULL; (scn = elf_nextscn(image->elf, scn));) {
-		if (!gelf_getshdr(scn, &section) || section.sh_type != SHT_NOTE)
+		if (!gelf_getshdr(scn, &section) || section.sh_type != SHT_NOTE ||
+		    section.sh_size > left)
 			continue;
+		left -= section.sh_size;
 
 		Elf_Data *data = elf_getdata(scn, NULL);
 
@@ -210,8 +219,10 @@ size_t elf_image_build_id(const struct elf_image *image, const uint8_t **ret)
 	if (elf_getphdrnum(image->elf, &count))
 		return 0;
 	for (size_t i = 0; i < count; i++) {
-		if (!gelf_getphdr(image->elf, (int)i, &segment) || segment.p_type != PT_NOTE)
+		if (!gelf_getphdr(image->elf, (int)i, &segment) || segment.p_type != PT_NOTE ||
+		    segment.p_filesz > left)
 			continue;
+		left -= segment.p_filesz;
 
 		Elf_Data *data = elf_getdata_rawchunk(
 			image->elf, (int64_t)segment.p_offset, segment.p_filesz,

@@ -6,6 +6,7 @@
 #include "hosted/cleanup.h"
 #include "symbols/debug_info.h"
 #include "symbols/mini_debug.h"
+#include "symbols/program_file.h"
 #include "symbols/symbol_table.h"
 
 /* All that is known of one address: symbols, innermost first. */
@@ -19,7 +20,8 @@ struct symbol_module {
 	const struct debug_files *files;
 	const char *note; /* interned; NULL: nothing is wrong */
 
-	/* The recorded file, and its separate debug file. Either may be NULL. */
+	/* The recorded file, or one of its build id, and its separate debug file. Either may be
+	 * NULL. */
 	struct elf_image *program;
 	struct elf_image *debug;
 	/* Files with further parts of them, or NULL: .gnu_debugdata and dwz's shared file. */
@@ -47,57 +49,24 @@ static struct err *note(struct symbol_module *module, struct err *err)
 	return module->note ? NULL : err_no_memory();
 }
 
-static bool is_vdso(const char *path)
-{
-	return strstr(path, "[vdso]") || !strncmp(path, "linux-vdso", 10) ||
-	       !strncmp(path, "linux-gate", 10);
-}
-
-/* Opens the recorded file if its build id is still the same. Else the error says why not. */
-static struct err *open_program(const char *path, const uint8_t *build_id, size_t build_id_size,
-				struct elf_image **ret)
-{
-	static const char deleted[] = " (deleted)"; // as /proc/PID/maps appends
-	cleanup(elf_image_close_at) struct elf_image *image = NULL;
-	size_t length = strlen(path);
-
-	if (is_vdso(path))
-		return err_create("the vdso is part of the kernel: it has no file");
-	if (!path[0] || path[0] == '[')
-		return err_create("no file");
-	if (length >= sizeof(deleted) && !strcmp(path + length - strlen(deleted), deleted)) {
-		auto_free char *plain = strndup(path, length - strlen(deleted));
-
-		return plain ? open_program(plain, build_id, build_id_size, ret) : err_no_memory();
-	}
-
-	struct err *err = elf_image_open(path, &image);
-
-	if (err)
-		return err;
-	if (!elf_image_is_loadable(image))
-		return err_create("%s is neither a program nor a shared library", path);
-	if (build_id_size && !elf_image_has_build_id(image, build_id, build_id_size))
-		return err_create("file changed since the recording");
-	*ret = steal(&image);
-	return NULL;
-}
-
-/* Opens the program, else its debug file. If neither can be opened, a note says why. */
+/*
+ * Opens the program at its path, else the one with its build id, else its debug file. If none can
+ * be opened, a note says why.
+ */
 static struct err *open_images(struct symbol_module *module, const char *path,
 			       const uint8_t *build_id, size_t build_id_size)
 {
 	struct err *err =
-		note(module, open_program(path, build_id, build_id_size, &module->program));
+		note(module, program_file_open(path, build_id, build_id_size, &module->program));
 
-	if (err)
+	if (err || module->program)
 		return err;
-	if (!module->program) {
+	err = debug_files_program(module->files, build_id, build_id_size, &module->program);
+	if (!err && !module->program)
 		err = debug_files_by_build_id(module->files, build_id, build_id_size,
 					      &module->debug);
-		if (module->debug)
-			module->note = NULL;
-	}
+	if (module->program || module->debug)
+		module->note = NULL;
 	return err;
 }
 

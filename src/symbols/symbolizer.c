@@ -10,6 +10,7 @@
  *	debug_unit      inlined functions and lines of one DWARF unit      debug_split  .dwo files
  *	debug_index     the unit of an address
  *	debug_info      one file's DWARF
+ *	program_file    a module's recorded file    module_cache
  *	debug_files     separate debug files        debuginfod        mini_debug
  *	demangle        readable names              symbol_names      one copy of each
  *	perf_map        code made at run time, which is in no module

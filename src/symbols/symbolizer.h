@@ -1,8 +1,8 @@
 /*
  * Finds names for positions in code: function, file, line, inlined functions, demangled. It reads
- * the ELF files on this machine and their separate debug files (build-id directories, debuglink,
- * .gnu_debugdata), by libdw's low-level calls and indexes of our own. dwfl_module_addrinfo() is not
- * used: symbolizer.c has measured how slow it is.
+ * the ELF files on this machine and their separate debug files (build-id directories, the user's
+ * cache, debuglink, .gnu_debugdata), by libdw's low-level calls and indexes of our own.
+ * dwfl_module_addrinfo() is not used: symbolizer.c has measured how slow it is.
  *
  * A symbolizer belongs to one thread. Strings it returns live until it is destroyed.
  */
@@ -38,7 +38,8 @@ struct err *symbolizer_add_place(struct symbolizer *symbolizer, const char *path
 				 const char *place);
 
 /*
- * Opens the ELF file at path if its build id is the given one (build_id_size 0: not checked), else
+ * Opens the ELF file at path if its build id is the given one (build_id_size 0: not checked). Else
+ * opens the program or library with that build id in a place of debug files or in the cache, else
  * the separate debug file with that build id. If the file is missing, replaced or unreadable, this
  * does not fail: the module knows no names, and symbol_module_note() says why. The same path and
  * build id give the same module. The symbolizer owns *ret.

@@ -9,7 +9,7 @@
 
 #define TRACE_MAGIC          0x0a1a0a0d574c4d89ull /* "\x89MLW\r\n\x1a\n" read little-endian */
 #define TRACE_VERSION_MAJOR  1
-#define TRACE_VERSION_MINOR  7
+#define TRACE_VERSION_MINOR  8
 #define TRACE_PAGE           4096u
 #define TRACE_CHUNK_MAGIC    0xa74b4843574c4dd1ull
 #define TRACE_CHUNK_SIZE_MAX (1u << 30)

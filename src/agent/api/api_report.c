@@ -5,7 +5,7 @@
 #include "agent/ground/signal_bracket.h"
 #include "agent/ground/state.h"
 #include "agent/ground/text.h"
-#include "agent/live_dump/helper.h"
+#include "agent/helper/report_helper.h"
 #include "agent/record/recording.h"
 #include "agent/report/report_print.h"
 #include "agent/report/report_sort.h"

@@ -148,7 +148,7 @@ static void write_sums(struct cull_stacks *stacks, struct cull_stack *stack, str
 	fact_record_add(&record, __atomic_exchange_n(&stack->temporary, 0, __ATOMIC_RELAXED));
 	// A record that finds no room is counted as one loss already.
 	if (!fact_record_write(thread, &record) && calls > 1)
-		fact_record_lost(calls - 1);
+		fact_record_lost(thread, calls - 1);
 }
 
 void cull_stacks_write(struct cull_stacks *stacks, uint32_t head, struct thread *thread,

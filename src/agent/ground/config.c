@@ -191,8 +191,9 @@ static void choose_signal(void)
 /* Switches off the settings of the other mode. */
 static void choose_mode(void)
 {
-	static const uint8_t of_record[] = {SETTING_FREE_STACKS, SETTING_SLOTS, SETTING_CULL,
-					    SETTING_MAX_FILE_SIZE, SETTING_MEMORY_SAMPLES};
+	static const uint8_t of_record[] = {SETTING_FREE_STACKS,    SETTING_SLOTS,
+					    SETTING_CULL,           SETTING_MAX_FILE_SIZE,
+					    SETTING_MEMORY_SAMPLES, SETTING_STREAM_ONLY};
 	static const uint8_t of_live[] = {SETTING_SIGNAL_DUMP_SIZE, SETTING_SIGNAL_DUMP_COUNT,
 					  SETTING_SIGNAL_BASELINE, SETTING_INTERVAL};
 	bool live = config_is_live();
@@ -201,6 +202,18 @@ static void choose_mode(void)
 		config.value[of_record[i]] = 0;
 	for (size_t i = 0; !live && i < ARRAY_COUNT(of_live); i++)
 		config.value[of_live[i]] = 0;
+}
+
+/* STREAM_ONLY where nobody could ever receive the recording: then it goes to a file. */
+static void choose_place(void)
+{
+	if (!config.value[SETTING_STREAM_ONLY] || config.registry || config_streams())
+		return;
+	config.value[SETTING_STREAM_ONLY] = 0;
+	if (!config_is_child())
+		log_line(SETTING_LOG_ERROR,
+			 "MALLOW_STREAM_ONLY is ignored, because nothing says where to send the "
+			 "recording: MALLOW_CONNECT, MALLOW_LISTEN or MALLOW_BROADCAST");
 }
 
 static bool has_settings(void)
@@ -280,6 +293,7 @@ bool config_read(void)
 	limit_depth();
 	log_settings();
 	config.registry = keep(find_variable("MALLOW_REGISTRY"));
+	choose_place();
 	return true;
 }
 

@@ -38,6 +38,16 @@ static inline bool config_is_live(void)
 	return config.value[SETTING_MODE] == SETTING_MODE_LIVE;
 }
 
+/*
+ * Whether the settings say where to send the recording. config.registry: `mallow run` sends it, or
+ * `mallow live`.
+ */
+static inline bool config_streams(void)
+{
+	return config.value[SETTING_BROADCAST] || *config.text[SETTING_CONNECT] ||
+	       *config.text[SETTING_LISTEN];
+}
+
 /* FREE_STACKS, where there are stacks at all. */
 static inline bool config_free_stacks(void)
 {
@@ -55,8 +65,8 @@ bool config_is_child(void);
 char **config_variables(void);
 
 /*
- * Whether "NAME=value" is for the agent and what it starts: MALLOW_…, but for MALLOW_TOKEN, which
- * is a secret of `mallow serve`.
+ * Whether "NAME=value" is for the agent and what it starts: MALLOW_…, but for MALLOW_TOKEN. That
+ * is a secret, of `mallow serve` or of who sends recordings, and only the tool may need it.
  */
 bool config_is_ours(const char *entry);
 

@@ -4,7 +4,7 @@
 #include "agent/ground/libc.h"
 #include "agent/ground/own_pages.h"
 #include "agent/ground/text.h"
-#include "agent/live_dump/helper.h"
+#include "agent/helper/tool.h"
 #include "base/compiler.h"
 #include "base/preload.h"
 
@@ -91,7 +91,7 @@ static bool concerns_tool(const char *entry)
 	for (size_t i = 0; i < ARRAY_COUNT(names); i++)
 		if (has_name(entry, names[i]))
 			return true;
-	return false;
+	return config_streams() && has_name(entry, "MALLOW_TOKEN");
 }
 
 /* The helper's environment: the carried entries, then the variables that concern the tool. */
@@ -110,7 +110,7 @@ static void keep_for_tool(void)
 			count++;
 	}
 	of_tool[count] = NULL;
-	helper_environment = of_tool;
+	tool_environment = of_tool;
 }
 
 void environment_init(void)
@@ -132,7 +132,7 @@ void environment_init(void)
 		if (carried[carried_count])
 			carried_count++;
 	}
-	if (config_is_live())
+	if (config_is_live() || config_streams())
 		keep_for_tool();
 }
 

@@ -15,12 +15,13 @@
 #include "agent/ground/own_stack.h"
 #include "agent/ground/signal_bracket.h"
 #include "agent/ground/zero_memory.h"
+#include "agent/helper/stream_helper.h"
+#include "agent/helper/watcher.h"
 #include "agent/life/environment.h"
 #include "agent/life/thread.h"
 #include "agent/life/thread_ended.h"
 #include "agent/life/toggle.h"
 #include "agent/live/live_sink.h"
-#include "agent/live_dump/watcher.h"
 #include "agent/record/record_sink.h"
 #include "agent/record/recording.h"
 #include "agent/record/recording_file.h"
@@ -154,6 +155,23 @@ static bool start_first(void)
 	return true;
 }
 
+/*
+ * The recording is open. Whoever needs its descriptor gets it: `mallow live`; `mallow run`, which
+ * otherwise learns the file's name; or the process of the tool that sends the recording, if neither
+ * of them does.
+ */
+static void hand_over(void)
+{
+	bool told = config.registry;
+
+	if (config_is_live())
+		watcher_tell(recording->file.fd, LIVE_MESSAGE_OPENED, false);
+	else if (config.value[SETTING_STREAM_ONLY])
+		told = watcher_tell(recording->file.fd, LIVE_MESSAGE_OPENED, false) == 0;
+	if (config_streams() && !told)
+		stream_helper_start();
+}
+
 static enum process_state start(bool forked)
 {
 	static const uint8_t none[16];
@@ -178,8 +196,7 @@ static enum process_state start(bool forked)
 		return PROCESS_OFF;
 	}
 	recording_file_open(forked, parent);
-	if (config_is_live())
-		watcher_tell(recording->file.fd, LIVE_MESSAGE_TABLE, false);
+	hand_over();
 	recording_file_say();
 	return PROCESS_RECORDING;
 }

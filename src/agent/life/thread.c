@@ -192,7 +192,7 @@ static struct thread *begin(struct thread **own, bool *watch)
 		*watch = true;
 	}
 	if (!slot_open(thread)) {
-		fact_record_lost(1); // the event that it begins with
+		fact_record_lost(thread, 1); // the event that it begins with
 		return NULL;
 	}
 	thread->busy = 1;

@@ -21,7 +21,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "agent/live_dump/helper.h"
+#include "agent/helper/report_helper.h"
 #include "trace/format.h"
 
 struct event;

@@ -6,7 +6,9 @@
 #include "agent/ground/next_functions.h"
 #include "agent/record/fact_record.h"
 #include "agent/record/modules.h"
+#include "agent/record/recording.h"
 #include "agent/record/slot.h"
+#include "agent/record/thread_record.h"
 #include "agent/unwind/leaf_cache.h"
 #include "trace/encode_event.h"
 
@@ -136,9 +138,10 @@ put_corrections(struct thread *thread, struct trace_encoder *encoder,
 
 void event_lose(struct thread *thread)
 {
-	thread->cursor = NULL;
-	thread->limit = NULL;
-	fact_record_lost(1);
+	// With a cursor: the file is full, for now (STREAM_ONLY).
+	if (!thread->cursor)
+		thread->limit = NULL;
+	fact_record_lost(thread, 1);
 }
 
 /* Writes the outer frames of a stack that is too large for one record, in records of their own. */
@@ -169,7 +172,22 @@ static never_inline bool write_pieces_slow(struct thread *thread)
 	return true;
 }
 
-/* Makes room for the event and writes what must precede it. false: recording stopped. */
+/*
+ * STREAM_ONLY: writes the tag, if there was no room for it when it was set. false: there is none
+ * yet.
+ */
+static bool make_up_for_tag(struct thread *thread)
+{
+	if (likely(!recording->file.bounded || thread->tag == thread_tag))
+		return true;
+	thread_record_tag(thread);
+	return thread->tag == thread_tag;
+}
+
+/*
+ * Makes room for the event and writes what must precede it. false: recording stopped, or the file
+ * is full (STREAM_ONLY).
+ */
 static never_inline bool prepare_slow(struct thread *thread)
 {
 	for (;;) {
@@ -249,7 +267,7 @@ write_event(struct thread *thread, const struct event *event, enum trace_shape s
 	if (shape == TRACE_SHAPE_ANY) {
 		if (thread->resync)
 			forget_stream_stack(thread);
-		if (!thread->cursor || !prepare_slow(thread))
+		if (!thread->cursor || !make_up_for_tag(thread) || !prepare_slow(thread))
 			return event_lose(thread);
 	}
 	put_event(thread, event, shape,
@@ -331,7 +349,7 @@ never_inline void event_write_end(struct thread *thread, const struct event *eve
 {
 	if (thread->free_stacks)
 		return event_write_slow(thread, event, state);
-	if (!fact_record_reserve(thread, TRACE_EVENT_MAX(0)))
+	if (!make_up_for_tag(thread) || !fact_record_reserve(thread, TRACE_EVENT_MAX(0)))
 		return event_lose(thread);
 	put_event(thread, event, TRACE_SHAPE_ANY, false);
 }

@@ -51,7 +51,10 @@ void event_write_any(struct thread *thread, const struct event *event, bool now)
  */
 bool event_define_frames(struct thread *thread);
 
-/* Counts an event that cannot be written. The thread has no cursor afterwards. */
+/*
+ * Counts an event that cannot be written: the thread has no cursor, or the file is full
+ * (STREAM_ONLY).
+ */
 void event_lose(struct thread *thread);
 
 #endif

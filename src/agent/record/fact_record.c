@@ -5,6 +5,7 @@
 #include "agent/ground/libc.h"
 #include "agent/ground/signal_bracket.h"
 #include "agent/record/memory_use.h"
+#include "agent/record/recording.h"
 #include "agent/record/slot.h"
 
 #define TEXT_MAX 32768 /* a chunk's worth; longer texts are cut */
@@ -12,6 +13,7 @@
 struct reservation {
 	struct thread *thread;
 	size_t size;
+	enum file_use use;
 	bool ok;
 };
 
@@ -19,14 +21,14 @@ static void reserve(void *argument)
 {
 	struct reservation *reservation = argument;
 
-	reservation->ok = slot_roll(reservation->thread, reservation->size);
+	reservation->ok = slot_roll(reservation->thread, reservation->size, reservation->use);
 	if (reservation->ok)
 		memory_use_if_due(reservation->thread);
 }
 
-static never_inline bool reserve_slow(struct thread *thread, size_t size)
+static never_inline bool reserve_slow(struct thread *thread, size_t size, enum file_use use)
 {
-	struct reservation reservation = {thread, size, false};
+	struct reservation reservation = {thread, size, use, false};
 
 	signal_bracket_run(reserve, &reservation);
 	return reservation.ok;
@@ -35,9 +37,48 @@ static never_inline bool reserve_slow(struct thread *thread, size_t size)
 bool fact_record_reserve(struct thread *thread, size_t size)
 {
 	while (unlikely((size_t)(thread->limit - thread->cursor) < size))
-		if (!thread->cursor || !reserve_slow(thread, size))
+		if (!thread->cursor || file_is_still_full(&recording->file) ||
+		    !reserve_slow(thread, size, FILE_EVENTS))
 			return false;
 	return true;
+}
+
+static bool reserve_needed(struct thread *thread, size_t size)
+{
+	while (unlikely((size_t)(thread->limit - thread->cursor) < size))
+		if (!thread->cursor || !reserve_slow(thread, size, FILE_NEEDED))
+			return false;
+	return true;
+}
+
+/* What becomes of a record while the file is full (STREAM_ONLY). */
+enum importance {
+	NEEDED,  /* it is written: later events, or all of the recording, cannot do without it */
+	EVENT,   /* it is lost, and counted */
+	OMITTED, /* it is lost, and not counted: the next one makes up for it */
+};
+
+static enum importance importance(uint8_t kind)
+{
+	switch (kind) {
+	case TRACE_RECORD_MEMORY:
+	case TRACE_RECORD_TAG: // event_write.c tries again at the next event
+		return OMITTED;
+	case TRACE_RECORD_MMAP:
+	case TRACE_RECORD_MUNMAP:
+	case TRACE_RECORD_MREMAP:
+	case TRACE_RECORD_BRK:
+	case TRACE_RECORD_MALLOPT:
+	case TRACE_RECORD_MARK:
+	case TRACE_RECORD_FAILED:
+	case TRACE_RECORD_POOL_ALLOC:
+	case TRACE_RECORD_POOL_FREE:
+	case TRACE_RECORD_POOL_RESET:
+	case TRACE_RECORD_SURVIVOR:
+		return EVENT;
+	default:
+		return NEEDED;
+	}
 }
 
 static size_t text_size(const struct fact_record *record)
@@ -72,21 +113,45 @@ void fact_record_put(struct thread *thread, const struct fact_record *record)
 	thread_commit(thread, p + text_size(record));
 }
 
-void fact_record_lost(uint64_t count)
+void fact_record_lost(const struct thread *thread, uint64_t count)
 {
 	bool stopped = process_state() == PROCESS_STOPPED;
 
-	process_count_losses(stopped ? process->loss_if_stopped : TRACE_LOSS_NO_MEMORY, count);
+	process_count_losses(stopped          ? process->loss_if_stopped
+			     : thread->cursor ? TRACE_LOSS_STREAM_BUFFER
+					      : TRACE_LOSS_NO_MEMORY,
+			     count);
+}
+
+static bool write_needed(struct thread *thread, const struct fact_record *record)
+{
+	struct slot_admission before = slot_admit(thread);
+	bool done = reserve_needed(thread, fact_record_room(record));
+
+	if (done)
+		fact_record_put(thread, record);
+	slot_close_again(thread, before);
+	return done;
+}
+
+static bool write_if_room(struct thread *thread, const struct fact_record *record)
+{
+	bool done = fact_record_reserve(thread, fact_record_room(record));
+
+	if (done)
+		fact_record_put(thread, record);
+	return done;
 }
 
 bool fact_record_write(struct thread *thread, const struct fact_record *record)
 {
+	enum importance important = importance(record->kind);
+	bool done;
+
 	if (!sink_wants(record->kind))
 		return true;
-	if (!fact_record_reserve(thread, fact_record_room(record))) {
-		fact_record_lost(1);
-		return false;
-	}
-	fact_record_put(thread, record);
-	return true;
+	done = important == NEEDED ? write_needed(thread, record) : write_if_room(thread, record);
+	if (!done && (important != OMITTED || !thread->cursor))
+		fact_record_lost(thread, 1);
+	return done;
 }

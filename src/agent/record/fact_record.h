@@ -49,11 +49,16 @@ bool fact_record_write(struct thread *thread, const struct fact_record *record);
 size_t fact_record_room(const struct fact_record *record);
 void fact_record_put(struct thread *thread, const struct fact_record *record);
 
-/* Counts records or events that could not be written. The reason is why recording stopped; if it
- * has not, want of memory. */
-void fact_record_lost(uint64_t count);
+/*
+ * Counts records or events that the thread could not write. The reason is why recording stopped. If
+ * it has not: the file is full (STREAM_ONLY) if the thread still has a cursor, else want of memory.
+ */
+void fact_record_lost(const struct thread *thread, uint64_t count);
 
-/* Makes room for size bytes, by rolling the slot if need be. false: stopped, or no memory. */
+/*
+ * Makes room for size bytes of events, by rolling the slot if need be. false: stopped, or no
+ * memory, and the thread has no cursor; or the file is full, and the thread goes on as it was.
+ */
 bool fact_record_reserve(struct thread *thread, size_t size);
 
 #endif

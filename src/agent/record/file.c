@@ -4,14 +4,17 @@
 #include <sys/resource.h>
 
 #include "agent/arch/syscall.h"
+#include "agent/ground/clock.h"
 #include "agent/ground/config.h"
 #include "agent/ground/libc.h"
 #include "agent/ground/state.h"
 #include "agent/ground/text.h"
 #include "base/bytes.h"
 
-#define HIGHEST_FD 1024 /* higher numbers make the kernel grow its table */
-#define NAME_TRIES 100000
+#define HIGHEST_FD   1024 /* higher numbers make the kernel grow its table */
+#define NAME_TRIES   100000
+#define BUFFER_LEAST (1u << 20) /* a few chunks: with less nothing would ever be recorded */
+#define BLOCK_SIZE   512        /* the unit of st_blocks */
 
 static int open_exclusive(const char *path)
 {
@@ -157,18 +160,21 @@ static void close_inherited(void)
 	inherited.header = NULL;
 }
 
-/* The name is for people: /proc and messages show it. */
-static int open_in_memory(struct file *file)
+/*
+ * The name is for people: /proc and messages show it. The seals: nobody can make the file smaller,
+ * nor add a seal against writing. Holes can be punched.
+ */
+static int open_in_memory(struct file *file, const char *kind)
 {
 	struct text name;
 	int fd;
 
 	text_init(&name, file->path, sizeof(file->path));
-	text_string(&name, "mallow-live:");
+	text_string(&name, kind);
 	text_number(&name, (uint64_t)sys_getpid());
 	fd = sys_memfd_create(file->path, MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	if (fd >= 0)
-		sys_fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK);
+		sys_fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_SEAL);
 	file->in_memory = true;
 	return fd;
 }
@@ -179,6 +185,17 @@ static int open_named(struct file *file, bool later_image)
 	bool own_suffix = later_image && !output_name_has(pattern, 'p');
 
 	return open_first_free(file, pattern, own_suffix ? "child" : "");
+}
+
+static int open_new(struct file *file, bool later_image)
+{
+	if (config_is_live())
+		return open_in_memory(file, "mallow-live:");
+	if (!config.value[SETTING_STREAM_ONLY])
+		return open_named(file, later_image);
+	file->bounded = config.value[SETTING_STREAM_BUFFER] != 0;
+	file->staying = TRACE_PAGE;
+	return open_in_memory(file, "mallow-stream:");
 }
 
 static void remove_name(const struct file *file)
@@ -193,7 +210,7 @@ int file_create(struct file *file, bool later_image)
 	int fd;
 
 	close_inherited();
-	fd = config_is_live() ? open_in_memory(file) : open_named(file, later_image);
+	fd = open_new(file, later_image);
 	if (fd < 0)
 		return fd;
 	if (sys_fstat(fd, &status) != 0) {
@@ -289,13 +306,18 @@ int file_map_header(struct file *file, bool shared)
 	return 0;
 }
 
+static bool is_own(const struct file *file, struct stat *status)
+{
+	return sys_fstat(file->fd, status) == 0 && status->st_dev == file->device &&
+	       status->st_ino == file->inode;
+}
+
 bool file_keep_descriptor(struct file *file)
 {
 	struct stat status = {0};
 	int fd;
 
-	if (sys_fstat(file->fd, &status) == 0 && status.st_dev == file->device &&
-	    status.st_ino == file->inode)
+	if (is_own(file, &status))
 		return true;
 	fd = file->in_memory ? -ENOENT : sys_open(file->path, O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0);
 	if (fd < 0)
@@ -350,6 +372,54 @@ static void *map_allocated(struct file *file, uint64_t offset, size_t size,
 	return NULL;
 }
 
+static uint64_t buffer_size(void)
+{
+	uint64_t size = config.value[SETTING_STREAM_BUFFER];
+
+	return size < BUFFER_LEAST ? BUFFER_LEAST : size;
+}
+
+enum file_result file_ask_room(struct file *file, size_t size, enum file_use use)
+{
+	struct stat status = {0};
+	uint64_t taken, staying, waiting;
+	bool full;
+
+	// In a window there is no system call to ask by. The window is bounded, too.
+	if (!file->bounded || __atomic_load_n(&file->window, __ATOMIC_ACQUIRE))
+		return FILE_OK;
+	if (!is_own(file, &status))
+		return FILE_REPLACED; // a file in memory cannot be opened again
+	taken = (uint64_t)status.st_blocks * BLOCK_SIZE;
+	staying = __atomic_load_n(&file->staying, __ATOMIC_RELAXED);
+	waiting = (taken > staying ? taken - staying : 0) + size;
+	full = waiting > buffer_size();
+	__atomic_store_n(&file->looked, clock_coarse(), __ATOMIC_RELAXED);
+	__atomic_store_n(&file->full, full, __ATOMIC_RELAXED);
+	if (!full)
+		return FILE_OK;
+	if (use == FILE_EVENTS)
+		return FILE_FULL;
+	return waiting / 2 <= buffer_size() ? FILE_OK : FILE_OVERFULL;
+}
+
+bool file_is_still_full(const struct file *file)
+{
+	uint64_t now;
+
+	if (likely(!__atomic_load_n(&file->full, __ATOMIC_RELAXED)))
+		return false;
+	now = clock_coarse();
+	// Without a clock each 256th event that is lost looks.
+	return now ? now == __atomic_load_n(&file->looked, __ATOMIC_RELAXED)
+		   : process->header->losses[TRACE_LOSS_STREAM_BUFFER] % 256 != 0;
+}
+
+void file_slot_sealed(struct file *file, size_t size)
+{
+	__atomic_sub_fetch(&file->staying, size, __ATOMIC_RELAXED);
+}
+
 /*
  * The space in the window; NULL: it is full. The caller reads `window` before it reserves the
  * space, which thus cannot lie in front of the window.
@@ -374,14 +444,16 @@ void *file_map_slot(struct file *file, size_t size, uint64_t *offset, enum file_
 	if (window) {
 		memory = in_window(file, window, *offset, size);
 		*result = memory ? FILE_OK : FILE_WINDOW_FULL;
-		return memory;
+	} else {
+		if (!file_keep_descriptor(file))
+			*result = FILE_REPLACED;
+		else
+			memory = map_allocated(file, *offset, size, result);
+		if (!memory)
+			give_back(file, *offset, size);
 	}
-	if (!file_keep_descriptor(file))
-		*result = FILE_REPLACED;
-	else
-		memory = map_allocated(file, *offset, size, result);
-	if (!memory)
-		give_back(file, *offset, size);
+	if (memory)
+		__atomic_add_fetch(&file->staying, size, __ATOMIC_RELAXED);
 	return memory;
 }
 
@@ -441,13 +513,15 @@ enum file_result file_append(struct file *file, const void *head, const void *re
 	return FILE_OK;
 }
 
-/* The size, or what MAX_FILE_SIZE leaves of it, in whole pages. */
+/* The size, or what MAX_FILE_SIZE leaves of it, in whole pages. No more than may wait. */
 static size_t within_limit(const struct file *file, size_t size)
 {
 	uint64_t limit = config.value[SETTING_MAX_FILE_SIZE] & ~(uint64_t)(TRACE_PAGE - 1);
 	uint64_t end = __atomic_load_n(&file->end, __ATOMIC_RELAXED);
 	uint64_t left = end < limit ? limit - end : 0;
 
+	if (file->bounded && size > buffer_size())
+		size = buffer_size() & ~(uint64_t)(TRACE_PAGE - 1);
 	return config.value[SETTING_MAX_FILE_SIZE] && left < size ? left : size;
 }
 

@@ -7,6 +7,14 @@
  * again by its path and compared; if that fails, appending fails for good. No byte ever goes into
  * another file.
  *
+ * STREAM_ONLY: the file is in memory. A process of the tool sends it to a receiver, and punches out
+ * what has arrived. STREAM_BUFFER bounds what waits for that:
+ *
+ *   taken by the file = header and slots, which stay + sealed chunks that wait
+ *
+ * If no more may wait, the slots are not sealed: events are lost until the tool has made room. What
+ * later events need, such as the definition of a frame, is written all the same (FILE_NEEDED).
+ *
  * All functions are called with signals blocked (signal_bracket.h); any thread may append.
  */
 #ifndef MALLOW_AGENT_RECORD_FILE_H
@@ -27,7 +35,11 @@ struct file {
 	ino_t inode;
 	uint64_t end;           /* where the next chunk goes; atomic */
 	bool header_private;    /* a copy in memory, which file_write_header() writes */
-	bool in_memory;         /* MODE=live: no path; its name is only shown */
+	bool in_memory;         /* MODE=live, STREAM_ONLY: no path; its name is only shown */
+	bool bounded;           /* STREAM_ONLY, by STREAM_BUFFER */
+	bool full;              /* atomic: no more may wait, when somebody looked last … */
+	uint64_t looked;        /* … which was at this clock_coarse(); atomic */
+	uint64_t staying;       /* bytes of the header and of slots; atomic */
 	char *window;           /* seccomp: the mapped part to append to; or NULL */
 	uint64_t window_offset; /* of window in the file */
 	uint64_t window_size;
@@ -41,7 +53,15 @@ enum file_result {
 	FILE_WRITE_FAILED,
 	FILE_REPLACED,
 	FILE_WINDOW_FULL,
-	FILE_LIMIT, /* MAX_FILE_SIZE */
+	FILE_LIMIT,    /* MAX_FILE_SIZE */
+	FILE_FULL,     /* STREAM_BUFFER: not now; there may be room later */
+	FILE_OVERFULL, /* twice STREAM_BUFFER */
+};
+
+/* What is to be written. */
+enum file_use {
+	FILE_EVENTS,
+	FILE_NEEDED, /* by later events; it may take as much as STREAM_BUFFER again */
 };
 
 /*
@@ -50,7 +70,8 @@ enum file_result {
  * pattern has no %p. Returns 0 or the negative error number; file->path is then what was tried.
  * -EMEDIUMTYPE: the name exists, and is no regular file (a device, a FIFO, a directory).
  *
- * MODE=live: a file in memory instead, which nobody can make smaller.
+ * MODE=live, STREAM_ONLY: a file in memory instead, which nobody can make smaller: a store through
+ * a mapping beyond the file's end would kill the program.
  */
 int file_create(struct file *file, bool later_image);
 
@@ -78,6 +99,21 @@ void *file_map_slot(struct file *file, size_t size, uint64_t *offset, enum file_
  * keeps the mapping. *offset: where in the file it is. NULL: it could not be mapped.
  */
 void *file_map_sparse(struct file *file, size_t size, uint64_t *offset);
+
+/*
+ * STREAM_ONLY: whether another size bytes of sealed chunks may wait. Threads that ask at once may
+ * each be given the last room. FILE_OK in all other recordings.
+ */
+enum file_result file_ask_room(struct file *file, size_t size, enum file_use use);
+
+/*
+ * Whether no more may wait, and it is too early to ask again. Cheap: dropping an event costs
+ * nothing but this and the count.
+ */
+bool file_is_still_full(const struct file *file);
+
+/* A slot that was mapped here has become a sealed chunk. */
+void file_slot_sealed(struct file *file, size_t size);
 
 /*
  * Appends a sealed chunk: its header (64 bytes) and the rest. size is that of both together, a

@@ -56,5 +56,12 @@ void process_stop_for_file(enum file_result result)
 		process_stop(TRACE_LOSS_SIZE_LIMIT,
 			     "it has reached MALLOW_MAX_FILE_SIZE; later events are lost");
 		break;
+	case FILE_FULL:
+		break;
+	case FILE_OVERFULL:
+		process_stop(TRACE_LOSS_STREAM_BUFFER,
+			     "nobody has received it, and twice MALLOW_STREAM_BUFFER waits; later "
+			     "events are lost");
+		break;
 	}
 }

@@ -8,7 +8,7 @@
 /* Stops the recording for good: prints one line, and counts every later event under this reason. */
 void process_stop(enum trace_loss reason, const char *text);
 
-/* Stops for the reason that a file operation returned; does nothing for FILE_OK. */
+/* Stops for the reason that a file operation returned; does nothing for FILE_OK and FILE_FULL. */
 void process_stop_for_file(enum file_result result);
 
 #endif

@@ -91,7 +91,8 @@ static void tell_run(const char *path)
 {
 	int fd;
 
-	if (!config.registry)
+	// STREAM_ONLY: there is no path, and MALLOW_REGISTRY is a socket (watcher.h).
+	if (!config.registry || config.value[SETTING_STREAM_ONLY])
 		return;
 	fd = sys_open(config.registry, O_WRONLY | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0);
 	if (fd < 0)

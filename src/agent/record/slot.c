@@ -44,7 +44,7 @@ static void set_commit(struct trace_chunk *chunk, uint32_t sequence, uint32_t si
  */
 static bool stays_mapped(void)
 {
-	return recording->file.in_memory && !slots_private();
+	return config_is_live() && !slots_private();
 }
 
 /* The first record of a live table's chunk says where the chunk is (section 10.2). */
@@ -149,13 +149,18 @@ static void log_slot(const struct thread *thread, enum setting_log level, const 
 	log_end();
 }
 
+static uint8_t *end_of_room(const struct thread *thread)
+{
+	return (uint8_t *)thread->chunk + thread->slot_size - TRACE_TRAILER_SIZE;
+}
+
 /* Sets the cursor to the end of what is committed. */
 static void go_on(struct thread *thread)
 {
 	struct trace_chunk *chunk = thread->chunk;
 
 	thread->cursor = (uint8_t *)(chunk + 1) + committed(chunk);
-	thread->limit = (uint8_t *)chunk + thread->slot_size - TRACE_TRAILER_SIZE;
+	thread->limit = end_of_room(thread);
 }
 
 bool slot_open(struct thread *thread)
@@ -195,6 +200,7 @@ static void seal_in_place(struct thread *thread)
 	head.flags = TRACE_CHUNK_SEALED;
 	bytes_put_u64(rest + rest_size, trace_checksum(&head, sizeof(head), rest, rest_size));
 	__atomic_store_n(&chunk->flags, TRACE_CHUNK_SEALED, __ATOMIC_RELEASE);
+	file_slot_sealed(&recording->file, thread->slot_size);
 	// In a seccomp window the slot is part of a larger mapping, and stays mapped.
 	if (!process_system_calls_forbidden() && !stays_mapped())
 		sys_munmap(chunk, thread->slot_size);
@@ -212,12 +218,66 @@ static uint32_t grown_size(const struct thread *thread, size_t need)
 	return size;
 }
 
-bool slot_roll(struct thread *thread, size_t need)
+static bool is_closed(const struct thread *thread)
+{
+	return thread->cursor && thread->limit != end_of_room(thread);
+}
+
+struct slot_admission slot_admit(struct thread *thread)
+{
+	struct slot_admission before = {thread->sequence, is_closed(thread)};
+
+	if (unlikely(before.closed))
+		thread->limit = end_of_room(thread);
+	return before;
+}
+
+void slot_close_again(struct thread *thread, struct slot_admission before)
+{
+	bool rolled = thread->sequence != before.sequence;
+
+	if (thread->cursor && (before.closed || rolled) &&
+	    __atomic_load_n(&recording->file.full, __ATOMIC_RELAXED))
+		thread->limit = thread->cursor;
+}
+
+/* Said once by a program and its children. */
+static void say_full(void)
+{
+	static uint32_t said;
+
+	if (__atomic_exchange_n(&said, 1, __ATOMIC_RELAXED))
+		return;
+	log_line(SETTING_LOG_ERROR,
+		 "the receiver is slower than the program, or not there: events are lost, counted "
+		 "as stream_buffer; MALLOW_STREAM_BUFFER says how much may wait");
+}
+
+/* Asks for room to seal the slot. */
+static enum file_result ask_room(struct thread *thread, enum file_use use)
+{
+	enum file_result result = file_ask_room(&recording->file, thread->slot_size, use);
+
+	if (result == FILE_FULL)
+		say_full();
+	return result;
+}
+
+bool slot_roll(struct thread *thread, size_t need, enum file_use use)
 {
 	enum file_result result;
 
 	if (process_state() != PROCESS_RECORDING || thread->forked)
 		return stop(thread, FILE_OK);
+	result = ask_room(thread, use);
+	if (result == FILE_FULL)
+		return false;
+	if (result != FILE_OK)
+		return stop(thread, result);
+	if (is_closed(thread)) {
+		thread->limit = end_of_room(thread);
+		return true; // perhaps that is enough; else it comes again
+	}
 	log_slot(thread, SETTING_LOG_TRACE, "has filled a slot");
 	if (thread->slot_size >= SLOT_FULL_SIZE && thread->slot_size - CHUNK_OVERHEAD >= need &&
 	    !stays_mapped()) {
@@ -309,6 +369,8 @@ bool slot_flush_private(struct thread *thread, void *scratch, size_t room)
 	if (sequence_of(__atomic_load_n(&chunk->commit, __ATOMIC_RELAXED)) != sequence_of(commit))
 		return true;
 	copy->commit = commit;
+	if (file_ask_room(&recording->file, size, FILE_NEEDED) == FILE_OVERFULL)
+		return false;
 	lose_private(append_copy(copy, size));
 	return true;
 }

@@ -26,6 +26,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "agent/record/file.h"
+
 #define SLOT_FIRST_SIZE 4096u
 #define SLOT_FULL_SIZE  65536u
 
@@ -37,8 +39,26 @@ struct thread;
  */
 bool slot_open(struct thread *thread);
 
-/* Opens the next chunk, with room for need bytes, which this one has not. false: as above. */
-bool slot_roll(struct thread *thread, size_t need);
+/*
+ * Opens the next chunk, with room for need bytes, which this one has not. false: as above, and the
+ * thread has no cursor; or, for FILE_EVENTS, the file is full (STREAM_ONLY): then the slot stays as
+ * it is, with its cursor, to be tried again at a later event.
+ */
+bool slot_roll(struct thread *thread, size_t need, enum file_use use);
+
+/*
+ * STREAM_ONLY: around writing FILE_NEEDED. slot_admit() makes all the room of the slot available,
+ * and returns what slot_close_again() gets. If the file is full, the rest of the slot then stays
+ * reserved: events find no room in it until slot_roll() has been allowed to go on. Otherwise events
+ * would fill what was opened for definitions, and the next definition would need another chunk.
+ */
+struct slot_admission {
+	uint32_t sequence;
+	bool closed;
+};
+
+struct slot_admission slot_admit(struct thread *thread);
+void slot_close_again(struct thread *thread, struct slot_admission before);
 
 /*
  * Drops the slot of a thread that is gone, because what it wrote last is not whole: the next thread

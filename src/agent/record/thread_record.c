@@ -55,6 +55,10 @@ void thread_record_tag(struct thread *thread)
 	fact_record_add(&record, thread_tag);
 	if (fact_record_write(thread, &record))
 		thread->tag = thread_tag;
+	else if (thread->cursor)
+		// The file is full (STREAM_ONLY). No event may get into the rest of the slot with
+		// the old tag.
+		thread->limit = thread->cursor;
 }
 
 void thread_record_end(struct thread *thread)

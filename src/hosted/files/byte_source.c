@@ -1,3 +1,4 @@
+#define _GNU_SOURCE // SEEK_DATA
 #include "hosted/files/byte_source.h"
 
 #include <errno.h>
@@ -151,12 +152,25 @@ static size_t find_piece(const struct byte_source *source, uint64_t offset)
 	return low;
 }
 
+/* A file's next byte that lies in no hole. */
+static uint64_t next_in_file(int fd, uint64_t offset)
+{
+	off_t next = lseek(fd, (off_t)offset, SEEK_DATA);
+	struct stat status;
+
+	if (next >= 0)
+		return (uint64_t)next;
+	if (errno != ENXIO || fstat(fd, &status) < 0)
+		return offset; // the file system cannot tell
+	return (uint64_t)status.st_size > offset ? (uint64_t)status.st_size : offset;
+}
+
 uint64_t byte_source_next(const struct byte_source *source, uint64_t offset)
 {
 	size_t i;
 
 	if (!source->pieces)
-		return offset;
+		return has_no_file(source) ? offset : next_in_file(source->fd, offset);
 	i = find_piece(source, offset);
 	if (i == source->piece_count)
 		return source->size;

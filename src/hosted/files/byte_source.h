@@ -51,7 +51,8 @@ uint64_t byte_source_taken(const struct byte_source *source);
 
 /*
  * The first offset from here on where something other than zeros may be: in pieces, where the next
- * one is. The source's size: there is nothing more.
+ * one is; in a file, behind a hole. The source's size: there is nothing more. Moves the file offset
+ * of a descriptor, which nobody here uses.
  */
 uint64_t byte_source_next(const struct byte_source *source, uint64_t offset);
 

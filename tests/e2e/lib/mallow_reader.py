@@ -43,7 +43,7 @@ STACK, TIME, RESYNC = 23, 24, 25
 
 LOSSES = ["reentered", "no_memory", "write_failed", "file_replaced", "window_full", "strict_mode",
           "interrupted", "truncated_stacks", "broken_stacks", "size_limit", "held_back",
-          "ring_full", "lost_stacks"]
+          "ring_full", "lost_stacks", "stream_buffer"]
 NO_EVENTS = {"truncated_stacks", "broken_stacks", "lost_stacks"}
 PC_TRUNCATED, PC_BROKEN, PC_LOST = 1, 2, 3
 GLIBC = 1

@@ -1,11 +1,11 @@
-#include "finish/finish_live.h"
+#include "write/still_written.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <unistd.h>
 
-#include "analysis/load/load.h"
+#include "hosted/process_start.h"
 
 enum writers {
 	WRITERS_NONE,
@@ -30,28 +30,35 @@ static enum writers writers(int fd)
 	return errno == EAGAIN ? WRITERS_SOME : WRITERS_UNKNOWN;
 }
 
-bool finish_live(int fd, const struct trace_header *header)
+static bool is_alive(uint32_t pid, uint64_t start_time)
+{
+	return pid && start_time && process_start_time(pid) == start_time;
+}
+
+bool still_written(int fd, const struct trace_header *header, enum still_written_by by)
 {
 	bool ended = header->state == TRACE_STATE_ENDED;
-	bool alive = load_writer_alive(header->pid, header->start_time);
+	bool alive = is_alive(header->pid, header->start_time);
 	struct trace_attacher writer;
 
 	if (header->flags & TRACE_ATTACHED)
 		alive = !ended &&
 			pread(fd, &writer, sizeof(writer), TRACE_ATTACHER_OFFSET) ==
 				sizeof(writer) &&
-			load_writer_alive(writer.pid, writer.start_time);
-
-	switch (writers(fd)) {
+			is_alive(writer.pid, writer.start_time);
+	// Even if nobody has it open: if the program closed the agent's descriptor, the agent opens
+	// the file again.
+	if (alive && !ended)
+		return true;
+	switch (by == STILL_WRITTEN_BY_OTHERS ? WRITERS_UNKNOWN : writers(fd)) {
 	case WRITERS_SOME:
 		return true;
 	case WRITERS_NONE:
-		// If the program closed the agent's descriptor, the agent opens the file again.
-		return alive && !ended;
+		return false;
 	case WRITERS_UNKNOWN:
 		break;
 	}
 	// After exec the process lives on, but the program that wrote is gone. After exit() other
 	// libraries' functions may still run and allocate.
-	return alive && !(ended && header->end_reason == TRACE_END_EXEC);
+	return alive && header->end_reason != TRACE_END_EXEC;
 }

@@ -1,12 +1,9 @@
-#include "agent/live_dump/helper.h"
+#include "agent/helper/report_helper.h"
 
 #include <errno.h>
-#include <sched.h>
 #include <stddef.h>
-#include <sys/resource.h>
 #include <sys/wait.h>
 
-#include "agent/arch/clone_stack.h"
 #include "agent/arch/syscall.h"
 #include "agent/ground/config.h"
 #include "agent/ground/lock.h"
@@ -14,31 +11,23 @@
 #include "agent/ground/signal_bracket.h"
 #include "agent/ground/state.h"
 #include "agent/ground/text.h"
-#include "agent/live_dump/installed_tool.h"
-#include "agent/live_dump/watcher.h"
+#include "agent/helper/tool.h"
+#include "agent/helper/watcher.h"
 #include "agent/record/recording.h"
 #include "base/compiler.h"
 
 #define KEEPERS    4 /* reports that may be made at once */
 #define STACK_SIZE 8192
-#define OUTPUT_FD  1
-#define LAST_FD    2
-#define SIGNALS    64
 #define WAIT_MS    10000
-#define FDS_LEAST  16 /* with less the helper's dynamic loader can open no libraries */
-#define NO_EXEC    126
-#define MISSING    ENOENT /* in place of an error of clone(): the helper cannot be executed */
 #define ARGUMENTS  8
 #define FD_PATH    "/proc/self/fd/"
 
 /* A keeper's data. It may run longer than the call that starts it. */
 struct keeper {
 	int pid; /* 0: none */
-	int fd;
-	int output;   /* the helper's standard output; -1: the program's */
+	struct tool tool;
 	int status;   /* of the helper, as wait4() gives it; -1: not yet, or there was none */
 	bool awaited; /* a thread waits for it, to know the status */
-	bool stderr_is_own;
 	bool is_report, last;
 	enum live_message plea; /* what to send to `mallow live` if there is no report … */
 	long told;              /* … and what came of that */
@@ -49,105 +38,8 @@ struct keeper {
 	char stack[STACK_SIZE] __attribute__((aligned(16)));
 };
 
-char *const *helper_environment;
-
 static struct keeper keepers[KEEPERS]; // under lock
 static uint32_t lock;
-
-static const char *path_of_helper(void)
-{
-	const char *path = config.text[SETTING_HELPER];
-
-	return *path ? path : installed_tool_path();
-}
-
-/* Resets the signal handlers, which are the program's code. This process has its own table. */
-static void reset_handlers(void)
-{
-	struct {
-		void *handler;
-		uint64_t flags;
-		void *restorer;
-		uint64_t mask;
-	} before = {0}, standard = {0};
-
-	for (int number = 1; number <= SIGNALS; number++) {
-		if (syscall_raw(SYS_rt_sigaction, number, 0, (long)&before, 8, 0, 0) == 0 &&
-		    before.handler != SIG_IGN)
-			syscall_raw(SYS_rt_sigaction, number, (long)&standard, 0, 8, 0, 0);
-	}
-}
-
-/* stderr is no longer the file that it was at the start: then reports must not go there. */
-static void hide_stderr(void)
-{
-	long null = syscall_raw(SYS_openat, AT_FDCWD, (long)"/dev/null", O_WRONLY, 0, 0, 0);
-
-	if (null >= 0)
-		syscall_raw(SYS_dup3, null, LAST_FD, 0, 0, 0, 0);
-}
-
-static void set_output(int fd)
-{
-	if (fd == OUTPUT_FD)
-		syscall_raw(SYS_fcntl, fd, F_SETFD, 0, 0, 0, 0);
-	else if (fd >= 0)
-		syscall_raw(SYS_dup3, fd, OUTPUT_FD, 0, 0, 0, 0);
-}
-
-/* In the helper, before the exec: closes the program's descriptors from 3 on but the table's. */
-static void keep_only(int fd)
-{
-	if (fd > LAST_FD + 1)
-		syscall_raw(SYS_close_range, LAST_FD + 1, fd - 1, 0, 0, 0, 0);
-	syscall_raw(SYS_close_range, fd + 1, ~0u, 0, 0, 0, 0);
-	syscall_raw(SYS_fcntl, fd, F_SETFD, 0, 0, 0, 0);
-	// node marks all its descriptors close-on-exec.
-	syscall_raw(SYS_fcntl, LAST_FD, F_SETFD, 0, 0, 0, 0);
-}
-
-/*
- * Raises the limits that the program has set as far as is possible without privilege: they are not
- * meant for the helper. false: there are so few descriptors that the helper's dynamic loader would
- * complain in the program's name.
- */
-static bool lift_limits(void)
-{
-	static const int kinds[] = {RLIMIT_STACK, RLIMIT_NOFILE};
-	struct {
-		uint64_t now, most;
-	} limit = {.now = FDS_LEAST};
-
-	for (size_t i = 0; i < ARRAY_COUNT(kinds); i++) {
-		if (syscall_raw(SYS_prlimit64, 0, kinds[i], 0, (long)&limit, 0, 0) < 0)
-			continue;
-		limit.now = limit.most;
-		syscall_raw(SYS_prlimit64, 0, kinds[i], (long)&limit, 0, 0, 0);
-	}
-	return limit.now >= FDS_LEAST;
-}
-
-/*
- * Executes the helper. A function of its own, because this runs on the keeper's stack, which the
- * keeper goes on using.
- */
-static never_inline __attribute__((noreturn)) void execute(const struct keeper *keeper)
-{
-	static const uint64_t none;
-
-	if (!lift_limits())
-		syscall_raw(SYS_exit_group, NO_EXEC, 0, 0, 0, 0, 0);
-	reset_handlers();
-	set_output(keeper->output);
-	keep_only(keeper->fd);
-	if (!keeper->stderr_is_own)
-		hide_stderr();
-	syscall_raw(SYS_rt_sigprocmask, SIG_SETMASK, (long)&none, 0, 8, 0, 0);
-	syscall_raw(SYS_execve, (long)keeper->arguments[0], (long)keeper->arguments,
-		    (long)helper_environment, 0, 0, 0);
-	for (;;)
-		syscall_raw(SYS_exit_group, 127, 0, 0, 0, 0, 0);
-}
 
 /* Notes the outcome of a report. Called by the keeper, or by the process that could start none. */
 static void settle(struct keeper *keeper)
@@ -162,8 +54,8 @@ static void settle(struct keeper *keeper)
 	// `mallow live` looks there for the last one. The program itself never waits for the
 	// socket.
 	if (keeper->status)
-		keeper->told =
-			watcher_tell(keeper->fd, keeper->plea, !keeper->last && !keeper->error);
+		keeper->told = watcher_tell(keeper->tool.fd, keeper->plea,
+					    !keeper->last && !keeper->error);
 }
 
 /* Closes all descriptors but the table's. They are copies, which would keep pipes open. */
@@ -178,11 +70,9 @@ static void close_others(int fd)
 static void keep(void *argument)
 {
 	struct keeper *keeper = argument;
-	long helper = syscall_raw(SYS_clone, CLONE_VM | CLONE_VFORK | SIGCHLD, 0, 0, 0, 0, 0);
+	long helper = tool_vfork(&keeper->tool);
 
-	if (helper == 0)
-		execute(keeper);
-	close_others(keeper->fd);
+	close_others(keeper->tool.fd);
 	while (helper > 0 &&
 	       syscall_raw(SYS_wait4, helper, (long)&keeper->status, __WALL, 0, 0, 0) == -EINTR)
 		;
@@ -199,16 +89,20 @@ static const char **fill(struct keeper *keeper, const char *before)
 {
 	struct text text;
 
-	keeper->fd = recording->file.fd;
-	keeper->output = keeper->status = -1;
+	keeper->tool = (struct tool){
+		.arguments = keeper->arguments,
+		.fd = recording->file.fd,
+		.output = -1,
+		.stderr_is_own = log_stderr_is_own(),
+	};
+	keeper->status = -1;
 	keeper->is_report = keeper->last = false;
 	keeper->told = -ENOENT;
 	keeper->error = 0;
-	keeper->stderr_is_own = log_stderr_is_own();
 	text_init(&text, keeper->descriptor, sizeof(keeper->descriptor));
 	text_string(&text, before);
-	text_number(&text, (uint64_t)keeper->fd);
-	keeper->arguments[0] = path_of_helper();
+	text_number(&text, (uint64_t)keeper->tool.fd);
+	keeper->arguments[0] = tool_path();
 	return keeper->arguments + 1;
 }
 
@@ -242,7 +136,7 @@ static void fill_export(struct keeper *keeper, const char *format, int output)
 	*argument++ = format;
 	*argument++ = keeper->descriptor;
 	*argument = NULL;
-	keeper->output = output;
+	keeper->tool.output = output;
 }
 
 static void nap(void)
@@ -280,7 +174,8 @@ static void say_failed(const struct keeper *keeper)
 
 	if (keeper->last ? !gone : keeper->told == 0)
 		return;
-	if (!keeper->error && WIFEXITED(keeper->status) && WEXITSTATUS(keeper->status) < NO_EXEC)
+	if (!keeper->error && WIFEXITED(keeper->status) &&
+	    WEXITSTATUS(keeper->status) < TOOL_NO_EXEC)
 		return;
 	if (__atomic_exchange_n(&said, 1, __ATOMIC_RELAXED))
 		return;
@@ -288,7 +183,7 @@ static void say_failed(const struct keeper *keeper)
 	log_string(keeper->last && config.registry
 			   ? "no last report, unless 'mallow live' is still there to make it: "
 			   : "no report: ");
-	if (keeper->error == MISSING) {
+	if (keeper->error == TOOL_MISSING) {
 		log_string("'");
 		log_string(keeper->arguments[0]);
 		log_string("' cannot be executed; MALLOW_HELPER names the tool");
@@ -332,9 +227,7 @@ static void start(struct keeper *keeper)
 	if (keeper->last)
 		__atomic_store_n(&keeper->header->last_report, LIVE_LAST_REPORT_BEGUN,
 				 __ATOMIC_RELAXED);
-	pid = sys_access(keeper->arguments[0], 1)
-		      ? -MISSING
-		      : clone_stack(CLONE_VM, keeper->stack + STACK_SIZE, keep, keeper);
+	pid = tool_start_keeper(&keeper->tool, keeper->stack + STACK_SIZE, keep, keeper);
 	keeper->pid = pid > 0 ? (int)pid : 0;
 	if (keeper->last)
 		keeper->header->keeper = (uint32_t)keeper->pid;

@@ -2,8 +2,8 @@
  * `mallow live` keeps the tables of the processes that it started open. If one is killed, its table
  * is not lost, and `mallow live` reports it.
  */
-#ifndef MALLOW_AGENT_LIVE_DUMP_WATCHER_H
-#define MALLOW_AGENT_LIVE_DUMP_WATCHER_H
+#ifndef MALLOW_AGENT_HELPER_WATCHER_H
+#define MALLOW_AGENT_HELPER_WATCHER_H
 
 #include <stdbool.h>
 

@@ -1,3 +1,3 @@
-#include "agent/live_dump/installed_tool.h"
+#include "agent/helper/installed_tool.h"
 
 const char installed_tool[1024] = INSTALLED_TOOL_MARK MALLOW_INSTALLED_TOOL;

@@ -15,8 +15,8 @@
  * first. That is mostly the keeper, which has closed all other descriptors and so has room for a
  * socket. If there is no `mallow live`, or it cannot be asked, a line says that there is no report.
  */
-#ifndef MALLOW_AGENT_LIVE_DUMP_HELPER_H
-#define MALLOW_AGENT_LIVE_DUMP_HELPER_H
+#ifndef MALLOW_AGENT_HELPER_REPORT_HELPER_H
+#define MALLOW_AGENT_HELPER_REPORT_HELPER_H
 
 #include <stdbool.h>
 
@@ -27,13 +27,6 @@ enum helper_sort {
 	HELPER_SORT_SIZE,
 	HELPER_SORT_COUNT,
 };
-
-/*
- * The environment of the helper: the MALLOW_ variables, and those of the program that the tool
- * needs, as they were at the start. No LD_PRELOAD. Ended by NULL. Set by life/environment.c before
- * the first start.
- */
-extern char *const *helper_environment hidden;
 
 /*
  * Starts one report. last: the one at the process's end, whose outcome is noted in the table.

@@ -1,4 +1,4 @@
-#include "agent/live_dump/watcher.h"
+#include "agent/helper/watcher.h"
 
 #include <errno.h>
 #include <stddef.h>

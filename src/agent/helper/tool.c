@@ -1,0 +1,144 @@
+#include "agent/helper/tool.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <stddef.h>
+#include <sys/resource.h>
+
+#include "agent/arch/clone_stack.h"
+#include "agent/arch/syscall.h"
+#include "agent/ground/config.h"
+#include "agent/helper/installed_tool.h"
+
+#define INPUT_FD   0
+#define OUTPUT_FD  1
+#define LAST_FD    2
+#define SIGNALS    64
+#define FDS_LEAST  16 /* with less the tool's dynamic loader can open no libraries */
+#define EXECUTABLE 1  /* access() */
+
+char *const *tool_environment;
+
+const char *tool_path(void)
+{
+	const char *path = config.text[SETTING_HELPER];
+
+	return *path ? path : installed_tool_path();
+}
+
+/* Resets the signal handlers, which are the program's code. This process has its own table. */
+static void reset_handlers(void)
+{
+	struct {
+		void *handler;
+		uint64_t flags;
+		void *restorer;
+		uint64_t mask;
+	} before = {0}, standard = {0};
+
+	for (int number = 1; number <= SIGNALS; number++) {
+		if (syscall_raw(SYS_rt_sigaction, number, 0, (long)&before, 8, 0, 0) == 0 &&
+		    before.handler != SIG_IGN)
+			syscall_raw(SYS_rt_sigaction, number, (long)&standard, 0, 8, 0, 0);
+	}
+}
+
+static void set_null(int fd)
+{
+	long null = syscall_raw(SYS_openat, AT_FDCWD, (long)"/dev/null", O_RDWR, 0, 0, 0);
+
+	if (null >= 0 && null != fd)
+		syscall_raw(SYS_dup3, null, fd, 0, 0, 0, 0);
+}
+
+static void set_output(int fd)
+{
+	if (fd == OUTPUT_FD)
+		syscall_raw(SYS_fcntl, fd, F_SETFD, 0, 0, 0, 0);
+	else if (fd >= 0)
+		syscall_raw(SYS_dup3, fd, OUTPUT_FD, 0, 0, 0, 0);
+}
+
+static void set_standard(const struct tool *tool)
+{
+	if (tool->alone) {
+		set_null(INPUT_FD);
+		set_null(OUTPUT_FD);
+	} else {
+		set_output(tool->output);
+	}
+	// It is no longer the file that it was at the start: then nothing of ours must go there.
+	if (!tool->stderr_is_own)
+		set_null(LAST_FD);
+}
+
+/* Closes the program's descriptors from 3 on but this one. */
+static void keep_only(int fd)
+{
+	if (fd > LAST_FD + 1)
+		syscall_raw(SYS_close_range, LAST_FD + 1, fd - 1, 0, 0, 0, 0);
+	syscall_raw(SYS_close_range, fd > LAST_FD ? fd + 1 : LAST_FD + 1, ~0u, 0, 0, 0, 0);
+	syscall_raw(SYS_fcntl, fd, F_SETFD, 0, 0, 0, 0);
+	// node marks all its descriptors close-on-exec.
+	syscall_raw(SYS_fcntl, LAST_FD, F_SETFD, 0, 0, 0, 0);
+}
+
+/*
+ * Raises the limits that the program has set as far as is possible without privilege: they are not
+ * meant for the tool. false: there are so few descriptors that the tool's dynamic loader would
+ * complain in the program's name.
+ */
+static bool lift_limits(void)
+{
+	static const int kinds[] = {RLIMIT_STACK, RLIMIT_NOFILE};
+	struct {
+		uint64_t now, most;
+	} limit = {.now = FDS_LEAST};
+
+	for (size_t i = 0; i < ARRAY_COUNT(kinds); i++) {
+		if (syscall_raw(SYS_prlimit64, 0, kinds[i], 0, (long)&limit, 0, 0) < 0)
+			continue;
+		limit.now = limit.most;
+		syscall_raw(SYS_prlimit64, 0, kinds[i], (long)&limit, 0, 0, 0);
+	}
+	return limit.now >= FDS_LEAST;
+}
+
+void tool_execute(struct tool *tool)
+{
+	static const uint64_t none;
+	long result;
+
+	if (!lift_limits()) {
+		tool->error = EMFILE;
+		syscall_raw(SYS_exit_group, TOOL_NO_EXEC, 0, 0, 0, 0, 0);
+	}
+	if (tool->alone)
+		syscall_raw(SYS_setsid, 0, 0, 0, 0, 0, 0);
+	reset_handlers();
+	set_standard(tool);
+	keep_only(tool->fd);
+	syscall_raw(SYS_rt_sigprocmask, SIG_SETMASK, (long)&none, 0, 8, 0, 0);
+	result = syscall_raw(SYS_execve, (long)tool->arguments[0], (long)tool->arguments,
+			     (long)tool_environment, 0, 0, 0);
+	tool->error = (int)-result;
+	for (;;)
+		syscall_raw(SYS_exit_group, 127, 0, 0, 0, 0, 0);
+}
+
+long tool_start_keeper(const struct tool *tool, void *end, void (*function)(void *argument),
+		       void *argument)
+{
+	if (sys_access(tool->arguments[0], EXECUTABLE))
+		return -TOOL_MISSING;
+	return clone_stack(CLONE_VM, end, function, argument);
+}
+
+long tool_vfork(struct tool *tool)
+{
+	long pid = syscall_raw(SYS_clone, CLONE_VM | CLONE_VFORK | SIGCHLD, 0, 0, 0, 0, 0);
+
+	if (pid == 0)
+		tool_execute(tool);
+	return pid;
+}

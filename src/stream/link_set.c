@@ -1,0 +1,116 @@
+#include "stream/link_set.h"
+
+#include <signal.h>
+#include <stdlib.h>
+
+struct task {
+	struct link_set *set;
+	void (*run)(void *argument);
+	void *argument;
+};
+
+void link_set_init(struct link_set *set, size_t most)
+{
+	*set = (struct link_set){.most = most};
+	pthread_mutex_init(&set->mutex, NULL);
+	pthread_cond_init(&set->changed, NULL);
+}
+
+void link_set_deinit(struct link_set *set)
+{
+	vec_deinit(&set->links);
+	pthread_cond_destroy(&set->changed);
+	pthread_mutex_destroy(&set->mutex);
+}
+
+int link_set_thread(pthread_t *thread, void *(*run)(void *), void *argument)
+{
+	sigset_t all, before;
+	int number;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	number = pthread_create(thread, NULL, run, argument);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	return number;
+}
+
+static void end_thread(struct link_set *set)
+{
+	pthread_mutex_lock(&set->mutex);
+	set->threads--;
+	pthread_cond_broadcast(&set->changed);
+	pthread_mutex_unlock(&set->mutex);
+}
+
+static void *run_task(void *argument)
+{
+	struct task task = *(struct task *)argument;
+
+	free(argument);
+	task.run(task.argument);
+	end_thread(task.set);
+	return NULL;
+}
+
+bool link_set_start(struct link_set *set, void (*run)(void *argument), void *argument)
+{
+	struct task *task = malloc(sizeof(*task));
+	pthread_t thread;
+	bool good;
+
+	if (!task)
+		return false;
+	*task = (struct task){.set = set, .run = run, .argument = argument};
+	pthread_mutex_lock(&set->mutex);
+	good = !set->stopping && set->threads < set->most;
+	set->threads += good;
+	pthread_mutex_unlock(&set->mutex);
+	if (good && link_set_thread(&thread, run_task, task) == 0) {
+		pthread_detach(thread);
+		return true;
+	}
+	if (good)
+		end_thread(set);
+	free(task);
+	return false;
+}
+
+bool link_set_enter(struct link_set *set, struct link *link)
+{
+	bool good;
+
+	pthread_mutex_lock(&set->mutex);
+	good = !set->stopping && vec_push(&set->links, link);
+	pthread_mutex_unlock(&set->mutex);
+	return good;
+}
+
+void link_set_leave(struct link_set *set, const struct link *link)
+{
+	pthread_mutex_lock(&set->mutex);
+	for (size_t i = 0; i < set->links.count; i++) {
+		if (set->links.items[i] != link)
+			continue;
+		set->links.items[i] = set->links.items[--set->links.count];
+		break;
+	}
+	pthread_mutex_unlock(&set->mutex);
+}
+
+void link_set_stop(struct link_set *set)
+{
+	pthread_mutex_lock(&set->mutex);
+	set->stopping = true;
+	for (size_t i = 0; i < set->links.count; i++)
+		link_break(set->links.items[i]);
+	pthread_mutex_unlock(&set->mutex);
+}
+
+void link_set_wait(struct link_set *set)
+{
+	pthread_mutex_lock(&set->mutex);
+	while (set->threads)
+		pthread_cond_wait(&set->changed, &set->mutex);
+	pthread_mutex_unlock(&set->mutex);
+}

@@ -1,0 +1,254 @@
+#define _GNU_SOURCE // fallocate()
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "hosted/cleanup.h"
+#include "hosted/now.h"
+#include "stream/sender_data.h"
+#include "write/still_written.h"
+
+#define QUIET_NS UINT64_C(1000000000) /* an ended recording that has not changed so long is complete */
+#define AGAIN_NS UINT64_C(5000000000) /* until a recording that was refused for now is offered again */
+
+void outgoing_destroy(struct outgoing *outgoing)
+{
+	changes_destroy(outgoing->changes);
+	named_modules_destroy(outgoing->modules);
+	vec_deinit(&outgoing->awaited);
+	free(outgoing);
+}
+
+struct err *outgoing_create(struct connection *connection, struct sent_recording *recording,
+			    uint32_t number, struct outgoing **ret)
+{
+	struct outgoing *outgoing = calloc(1, sizeof(*outgoing));
+
+	(void)connection;
+	if (!outgoing)
+		return err_no_memory();
+	outgoing->recording = recording;
+	outgoing->number = number;
+	*ret = outgoing;
+	return NULL;
+}
+
+struct err *outgoing_offer(struct connection *connection, struct outgoing *outgoing)
+{
+	const struct sent_recording *recording = outgoing->recording;
+	struct err *err;
+
+	// A new look begins from nothing: the receiver says what it has.
+	changes_destroy(outgoing->changes);
+	outgoing->changes = NULL;
+	outgoing->state = OUTGOING_OFFERED;
+	err = changes_create(recording->fd, recording->name, &outgoing->changes);
+	if (err)
+		return err;
+	return send_message(connection, MESSAGE_RECORDING, outgoing->number,
+			    changes_header(outgoing->changes), TRACE_PAGE, recording->name,
+			    strlen(recording->name));
+}
+
+static void settle(struct connection *connection, struct outgoing *outgoing, bool arrived,
+		   const char *why)
+{
+	struct sent_recording *recording = outgoing->recording;
+	struct sender *sender = connection->sender;
+
+	outgoing->state = OUTGOING_SETTLED;
+	pthread_mutex_lock(&sender->mutex);
+	if (!recording->outcome.arrived) {
+		recording->outcome.arrived = arrived;
+		snprintf(recording->outcome.where, sizeof(recording->outcome.where), "%s",
+			 connection->peer);
+		snprintf(recording->outcome.why, sizeof(recording->outcome.why), "%s", why);
+	}
+	recording->settled = true;
+	pthread_mutex_unlock(&sender->mutex);
+}
+
+/* What the receiver said, fit to be printed. */
+static void copy_text(const uint8_t *text, uint32_t size, char *ret, size_t room)
+{
+	size_t length = size < room - 1 ? size : room - 1;
+
+	memcpy(ret, text, length);
+	ret[length] = '\0';
+	for (char *c = ret; *c; c++)
+		if ((unsigned char)*c < ' ' || *c == 0x7f)
+			*c = '?';
+}
+
+static void take_refusal(struct connection *connection, struct outgoing *outgoing,
+			 const struct message *message)
+{
+	struct sent_recording *recording = outgoing->recording;
+	char why[sizeof(outgoing->why)];
+
+	copy_text(message->refusal.text, message->refusal.size, why, sizeof(why));
+	switch (message->refusal.reason) {
+	case MESSAGE_COMPLETE:
+	case MESSAGE_TAKEN:
+		settle(connection, outgoing, true, "");
+		return;
+	case MESSAGE_LATER:
+		outgoing->state = OUTGOING_LATER;
+		outgoing->again_ns = now_ns() + AGAIN_NS;
+		// What is acknowledged from now on need not have been written.
+		outgoing->awaited.count = outgoing->given_back = 0;
+		pthread_mutex_lock(&connection->sender->mutex);
+		snprintf(recording->outcome.why, sizeof(recording->outcome.why), "%s: %s",
+			 connection->peer, why);
+		pthread_mutex_unlock(&connection->sender->mutex);
+		break;
+	default:
+		settle(connection, outgoing, false, why);
+		break;
+	}
+	if (strcmp(why, outgoing->why) != 0)
+		sender_say(connection->sender, "%s does not take '%s': %s", connection->peer,
+			   recording->name, why);
+	memcpy(outgoing->why, why, sizeof(why));
+}
+
+static struct err *take_have(struct outgoing *outgoing, const struct message *message)
+{
+	struct err *err = NULL;
+
+	for (uint32_t i = 0; !err && i < message->have.count; i++) {
+		struct message_range range = message_range(message, i);
+
+		err = changes_skip(outgoing->changes, range.offset, range.size);
+	}
+	outgoing->state = OUTGOING_ACTIVE;
+	outgoing->awaited.count = outgoing->given_back = 0;
+	outgoing->quiet_ns = 0;
+	return err;
+}
+
+struct err *outgoing_take(struct connection *connection, struct outgoing *outgoing,
+			  const struct message *message)
+{
+	enum outgoing_state state = outgoing->state;
+
+	if (message->kind == MESSAGE_REFUSE && state != OUTGOING_SETTLED)
+		take_refusal(connection, outgoing, message);
+	else if (message->kind == MESSAGE_HAVE && state == OUTGOING_OFFERED)
+		return take_have(outgoing, message);
+	else if (message->kind == MESSAGE_DONE && state == OUTGOING_ENDED)
+		settle(connection, outgoing, true, "");
+	return NULL;
+}
+
+/* What changes_look() hands over. */
+struct put {
+	struct connection *connection;
+	struct outgoing *outgoing;
+	uint64_t bytes;
+};
+
+static struct err *put(void *argument, uint64_t offset, const void *data, size_t size)
+{
+	struct put *to = argument;
+
+	// The receiver may refuse it in the middle, as when its disk is full.
+	if (to->outgoing->state != OUTGOING_ACTIVE)
+		return NULL;
+	to->bytes += size;
+	return send_message(to->connection, MESSAGE_WRITE, to->outgoing->number, &offset,
+			    sizeof(offset), data, size);
+}
+
+static struct err *sealed(void *argument, uint64_t offset, uint64_t size)
+{
+	struct put *to = argument;
+	struct outgoing *outgoing = to->outgoing;
+	const struct awaited_chunk chunk = {
+		.writes = to->connection->writes, .offset = offset, .size = size};
+
+	if (!outgoing->recording->in_memory || outgoing->state != OUTGOING_ACTIVE)
+		return NULL;
+	return vec_push(&outgoing->awaited, chunk) ? NULL : err_no_memory();
+}
+
+/* Whether nobody writes the recording any more. */
+static bool is_abandoned(const struct outgoing *outgoing)
+{
+	const struct sent_recording *recording = outgoing->recording;
+
+	return !still_written(recording->fd, changes_header(outgoing->changes),
+			      recording->in_memory ? STILL_WRITTEN_BY_OTHERS
+						   : STILL_WRITTEN_BY_ANYBODY);
+}
+
+static bool is_quiet(struct outgoing *outgoing, bool changed)
+{
+	uint64_t now = now_ns();
+
+	if (changed)
+		outgoing->quiet_ns = 0;
+	else if (!outgoing->quiet_ns)
+		outgoing->quiet_ns = now;
+	return outgoing->quiet_ns && now - outgoing->quiet_ns > QUIET_NS;
+}
+
+static struct err *send_end(struct connection *connection, struct outgoing *outgoing)
+{
+	uint64_t size = changes_size(outgoing->changes);
+
+	outgoing->state = OUTGOING_ENDED;
+	return send_message(connection, MESSAGE_END, outgoing->number, &size, sizeof(size), NULL,
+			    0);
+}
+
+/* All that there was has been sent, and its program goes on. */
+static void note_written(struct sender *sender, struct sent_recording *recording)
+{
+	pthread_mutex_lock(&sender->mutex);
+	recording->written_ns = now_ns();
+	pthread_mutex_unlock(&sender->mutex);
+}
+
+struct err *outgoing_look(struct connection *connection, struct outgoing *outgoing, uint64_t *bytes)
+{
+	struct put to = {.connection = connection, .outgoing = outgoing};
+	const struct changes_sink sink = {.put = put, .sealed = sealed, .argument = &to};
+	bool changed, over;
+	struct err *err;
+
+	if (outgoing->state != OUTGOING_ACTIVE)
+		return NULL;
+	over = is_abandoned(outgoing); // before the look, which then has all
+	err = changes_look(outgoing->changes, over ? CHANGES_LAST : CHANGES_NOW, &sink, &changed);
+	if (!err && !over && is_quiet(outgoing, changed) &&
+	    changes_header(outgoing->changes)->state == TRACE_STATE_ENDED) {
+		over = true;
+		err = changes_look(outgoing->changes, CHANGES_LAST, &sink, &changed);
+	}
+	*bytes += to.bytes;
+	if (!err && !over)
+		note_written(connection->sender, outgoing->recording);
+	if (!err && over && outgoing->state == OUTGOING_ACTIVE)
+		err = send_end(connection, outgoing);
+	return err;
+}
+
+void outgoing_acknowledge(struct connection *connection, struct outgoing *outgoing)
+{
+	while (outgoing->given_back < outgoing->awaited.count) {
+		const struct awaited_chunk *chunk = &outgoing->awaited.items[outgoing->given_back];
+
+		if (chunk->writes > connection->acknowledged)
+			break;
+		// The receiver may ask for the modules that it names.
+		err_destroy(send_files_note(outgoing, chunk->offset, (uint32_t)chunk->size));
+		fallocate(outgoing->recording->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+			  (off_t)chunk->offset, (off_t)chunk->size);
+		outgoing->given_back++;
+	}
+	if (outgoing->given_back == outgoing->awaited.count)
+		outgoing->given_back = outgoing->awaited.count = 0;
+}

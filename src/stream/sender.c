@@ -1,0 +1,433 @@
+#include "stream/sender.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "hosted/cleanup.h"
+#include "hosted/now.h"
+#include "stream/beacon.h"
+#include "stream/sender_data.h"
+
+#define CONNECT_MS      5000
+#define AGAIN_LEAST_MS  200  /* between two attempts to connect, … */
+#define AGAIN_MOST_MS   3000 /* … at first, and in the end */
+#define BEACON_MS       1000
+#define WRITTEN_MS      1000 /* after the end: what is still written then goes on */
+#define CONNECTIONS_MAX 64
+#define PORT_FIRST      8100u
+#define PORT_LAST       8199u
+#define LOOPBACK        "127.0.0.1"
+#define NS_PER_MS       UINT64_C(1000000)
+
+void sender_say(struct sender *sender, const char *format, ...)
+{
+	char line[600];
+	va_list arguments;
+
+	va_start(arguments, format);
+	vsnprintf(line, sizeof(line), format, arguments);
+	va_end(arguments);
+	pthread_mutex_lock(&sender->mutex);
+	sender->options.say(sender->options.argument, line);
+	pthread_mutex_unlock(&sender->mutex);
+}
+
+size_t sender_count(struct sender *sender)
+{
+	size_t count;
+
+	pthread_mutex_lock(&sender->mutex);
+	count = sender->recordings.count;
+	pthread_mutex_unlock(&sender->mutex);
+	return count;
+}
+
+struct sent_recording *sender_recording(struct sender *sender, size_t i)
+{
+	struct sent_recording *recording;
+
+	pthread_mutex_lock(&sender->mutex);
+	recording = i < sender->recordings.count ? sender->recordings.items[i] : NULL;
+	pthread_mutex_unlock(&sender->mutex);
+	return recording;
+}
+
+static bool is_settled_locked(const struct sender *sender)
+{
+	for (size_t i = 0; i < sender->recordings.count; i++)
+		if (!sender->recordings.items[i]->settled)
+			return false;
+	return sender->ending;
+}
+
+bool sender_is_settled(struct sender *sender)
+{
+	bool settled;
+
+	pthread_mutex_lock(&sender->mutex);
+	settled = sender->stopping || is_settled_locked(sender);
+	pthread_mutex_unlock(&sender->mutex);
+	return settled;
+}
+
+/* Waits. false: the sender stops, or it is ready (fd >= 0: to be read). */
+static bool pause_for(struct sender *sender, int ms)
+{
+	struct pollfd polled = {.fd = sender->stop_pipe[0], .events = POLLIN};
+
+	return poll(&polled, 1, ms) == 0;
+}
+
+/* Talks to a receiver to the end, and closes the link. */
+static struct err *talk(struct sender *sender, struct link *link)
+{
+	struct err *err = NULL;
+
+	if (link_set_enter(&sender->links, link)) {
+		err = send_connection(sender, link);
+		link_set_leave(&sender->links, link);
+	}
+	link_close(link);
+	return err;
+}
+
+/*
+ * Says why there is no connection: once, and again after there was one. The same text is not
+ * repeated at each attempt.
+ */
+static void say_trouble(struct sender *sender, struct err *err, char *said, size_t room)
+{
+	char text[400];
+
+	snprintf(text, sizeof(text), "%s", err_message(err));
+	err_destroy(err);
+	if (strcmp(text, said) == 0 || sender_is_settled(sender))
+		return;
+	snprintf(said, room, "%s", text);
+	sender_say(sender, "not sent yet: %s; trying again", text);
+}
+
+static void *connect_on_and_on(void *argument)
+{
+	struct sender *sender = argument;
+	int again_ms = AGAIN_LEAST_MS;
+	char said[400] = "";
+
+	do {
+		struct link *link;
+		struct err *err = link_connect(&sender->target, &sender->options.key, CONNECT_MS,
+					       &link);
+		uint64_t begun = now_ns();
+
+		if (!err)
+			err = talk(sender, link);
+		// It did work for a while: the next attempt comes soon.
+		if (now_ns() - begun > AGAIN_MOST_MS * NS_PER_MS) {
+			again_ms = AGAIN_LEAST_MS;
+			said[0] = '\0';
+		}
+		if (err)
+			say_trouble(sender, err, said, sizeof(said));
+		if (sender_is_settled(sender) || !pause_for(sender, again_ms))
+			break;
+		again_ms = again_ms * 2 < AGAIN_MOST_MS ? again_ms * 2 : AGAIN_MOST_MS;
+	} while (!sender_is_settled(sender));
+	return NULL;
+}
+
+struct accepted {
+	struct sender *sender;
+	int fd;
+};
+
+static void serve(void *argument)
+{
+	struct accepted accepted = *(struct accepted *)argument;
+	struct sender *sender = accepted.sender;
+	struct link *link;
+	struct err *err;
+
+	free(argument);
+	err = link_accept(accepted.fd, &sender->options.key, MESSAGE_GREETING_MS, &link);
+	if (!err)
+		err = talk(sender, link);
+	if (err && !sender_is_settled(sender))
+		sender_say(sender, "%s", err_message(err));
+	err_destroy(err);
+}
+
+/* Serves a receiver that has connected, in a thread of its own. */
+static void begin_serving(struct sender *sender, int fd)
+{
+	struct accepted *accepted = malloc(sizeof(*accepted));
+
+	if (accepted) {
+		*accepted = (struct accepted){.sender = sender, .fd = fd};
+		if (link_set_start(&sender->links, serve, accepted))
+			return;
+	}
+	free(accepted);
+	close(fd);
+}
+
+static void *accept_on_and_on(void *argument)
+{
+	struct sender *sender = argument;
+	struct pollfd polled[] = {{.fd = sender->listener, .events = POLLIN},
+				  {.fd = sender->stop_pipe[0], .events = POLLIN}};
+
+	while (poll(polled, 2, -1) >= 0 || errno == EINTR) {
+		if (polled[1].revents)
+			break;
+		if (polled[0].revents) {
+			int fd = accept4(sender->listener, NULL, NULL, SOCK_CLOEXEC);
+
+			if (fd >= 0)
+				begin_serving(sender, fd);
+			else if (errno == EMFILE || errno == ENFILE)
+				pause_for(sender, AGAIN_LEAST_MS);
+		}
+	}
+	return NULL;
+}
+
+static void *announce_on_and_on(void *argument)
+{
+	struct sender *sender = argument;
+	struct beacon *beacon;
+	struct err *err = beacon_open(&beacon);
+
+	if (err) {
+		sender_say(sender, "cannot announce recordings: %s", err_message(err));
+		err_destroy(err);
+		return NULL;
+	}
+	do {
+		const struct sent_recording *recording = sender_recording(sender, 0);
+		struct beacon_content content = {.port = sender->port};
+
+		if (!recording)
+			continue;
+		content.pid = recording->pid;
+		memcpy(content.number, sender->number, sizeof(content.number));
+		snprintf(content.name, sizeof(content.name), "%s", recording->name);
+		beacon_send(beacon, &content);
+	} while (pause_for(sender, BEACON_MS) && !sender_is_settled(sender));
+	beacon_close(beacon);
+	return NULL;
+}
+
+static struct err *refuse_unless_safe(const struct sender *sender, const struct socket_place *place,
+				      const char *text)
+{
+	bool loopback;
+	struct err *err;
+
+	if (sender->options.key.set || sender->options.insecure)
+		return NULL;
+	err = socket_place_loopback(place, &loopback);
+	// A name that cannot be resolved now may be later, and then be anywhere.
+	if (err || !loopback) {
+		err_destroy(err);
+		return err_create("'%s' is another machine: anybody between could read the "
+				  "recording; give a --token-file, or --insecure",
+				  text);
+	}
+	return NULL;
+}
+
+/* Where to connect to, and whether that is allowed. */
+static struct err *prepare_target(struct sender *sender)
+{
+	struct err *err;
+
+	if (!sender->options.connect)
+		return NULL;
+	err = socket_place_parse(sender->options.connect, MESSAGE_PORT, &sender->target);
+	return err ? err : refuse_unless_safe(sender, &sender->target, sender->options.connect);
+}
+
+static struct err *prepare_listener(struct sender *sender)
+{
+	const char *text = sender->options.listen;
+	struct socket_place place;
+	uint16_t last;
+	struct err *err;
+
+	if (!text && !sender->options.announce)
+		return NULL;
+	if (!text)
+		text = LOOPBACK;
+	err = socket_place_parse(text, 0, &place);
+	if (!err)
+		err = refuse_unless_safe(sender, &place, text);
+	if (err)
+		return err;
+	last = place.port ? place.port : PORT_LAST;
+	if (!place.port)
+		place.port = PORT_FIRST;
+	return socket_place_listen(&place, last, &sender->listener, &sender->port);
+}
+
+static struct err *start(struct sender *sender)
+{
+	int number = 0;
+
+	if (sender->options.connect) {
+		number = link_set_thread(&sender->connector, connect_on_and_on, sender);
+		sender->has_connector = !number;
+	}
+	if (!number && sender->listener >= 0) {
+		number = link_set_thread(&sender->acceptor, accept_on_and_on, sender);
+		sender->has_acceptor = !number;
+	}
+	if (!number && sender->options.announce) {
+		number = link_set_thread(&sender->announcer, announce_on_and_on, sender);
+		sender->has_announcer = !number;
+	}
+	return number ? err_create_errno(number, "cannot start a thread") : NULL;
+}
+CLEANUP_DEFINE(struct sender *, sender_destroy);
+
+struct err *sender_create(const struct sender_options *options, struct sender **ret)
+{
+	cleanup(sender_destroy_at) struct sender *sender = calloc(1, sizeof(*sender));
+	struct err *err;
+
+	if (!sender)
+		return err_no_memory();
+	sender->options = *options;
+	sender->listener = sender->stop_pipe[0] = sender->stop_pipe[1] = -1;
+	sender->heard_ns = now_ns();
+	pthread_mutex_init(&sender->mutex, NULL);
+	link_set_init(&sender->links, CONNECTIONS_MAX);
+	gethostname(sender->host, sizeof(sender->host) - 1);
+	if (getrandom(sender->number, sizeof(sender->number), 0) != sizeof(sender->number))
+		return err_create_errno(errno, "cannot get random numbers");
+	if (pipe2(sender->stop_pipe, O_CLOEXEC) < 0)
+		return err_create_errno(errno, "cannot make a pipe");
+	err = prepare_target(sender);
+	if (!err)
+		err = prepare_listener(sender);
+	if (!err)
+		err = start(sender);
+	if (err)
+		return err;
+	*ret = steal(&sender);
+	return NULL;
+}
+
+void sender_destroy(struct sender *sender)
+{
+	if (!sender)
+		return;
+	pthread_mutex_lock(&sender->mutex);
+	sender->stopping = true;
+	pthread_mutex_unlock(&sender->mutex);
+	link_set_stop(&sender->links);
+	if (sender->stop_pipe[1] >= 0)
+		close(sender->stop_pipe[1]);
+	if (sender->has_connector)
+		pthread_join(sender->connector, NULL);
+	if (sender->has_acceptor)
+		pthread_join(sender->acceptor, NULL);
+	if (sender->has_announcer)
+		pthread_join(sender->announcer, NULL);
+	link_set_wait(&sender->links);
+	if (sender->listener >= 0)
+		close(sender->listener);
+	if (sender->stop_pipe[0] >= 0)
+		close(sender->stop_pipe[0]);
+	for (size_t i = 0; i < sender->recordings.count; i++) {
+		close(sender->recordings.items[i]->fd);
+		free(sender->recordings.items[i]);
+	}
+	vec_deinit(&sender->recordings);
+	link_set_deinit(&sender->links);
+	pthread_mutex_destroy(&sender->mutex);
+	free(sender);
+}
+
+struct err *sender_add(struct sender *sender, int given, const char *name, bool in_memory)
+{
+	auto_close int fd = given;
+	auto_free struct sent_recording *recording = calloc(1, sizeof(*recording));
+	struct trace_header header;
+	bool good;
+
+	if (!recording)
+		return err_no_memory();
+	if (pread(fd, &header, sizeof(header), 0) == sizeof(header))
+		recording->pid = header.pid;
+	recording->fd = fd;
+	recording->in_memory = in_memory;
+	snprintf(recording->name, sizeof(recording->name), "%s", name);
+	pthread_mutex_lock(&sender->mutex);
+	good = sender->recordings.count < MESSAGE_RECORDINGS_MAX &&
+	       vec_push(&sender->recordings, recording);
+	pthread_mutex_unlock(&sender->mutex);
+	if (!good)
+		return err_create("%s: there are too many recordings", name);
+	recording = NULL;
+	fd = -1;
+	return NULL;
+}
+
+void sender_end(struct sender *sender)
+{
+	pthread_mutex_lock(&sender->mutex);
+	sender->ending = true;
+	sender->ended_ns = sender->heard_ns = now_ns(); // patience begins now
+	pthread_mutex_unlock(&sender->mutex);
+}
+
+/* Whether all that is not settled goes on being written, as by a daemon that was started. */
+static bool is_only_written_locked(const struct sender *sender)
+{
+	for (size_t i = 0; i < sender->recordings.count; i++) {
+		struct sent_recording *recording = sender->recordings.items[i];
+
+		// Other processes may end just after the one that was waited for.
+		recording->outcome.written =
+			!recording->settled &&
+			recording->written_ns > sender->ended_ns + WRITTEN_MS * NS_PER_MS;
+		if (!recording->settled && !recording->outcome.written)
+			return false;
+	}
+	return true;
+}
+
+bool sender_is_busy(struct sender *sender)
+{
+	bool busy;
+
+	pthread_mutex_lock(&sender->mutex);
+	busy = !is_settled_locked(sender) && !is_only_written_locked(sender) &&
+	       now_ns() - sender->heard_ns < SENDER_PATIENCE_MS * NS_PER_MS;
+	pthread_mutex_unlock(&sender->mutex);
+	return busy;
+}
+
+bool sender_outcome(struct sender *sender, size_t i, struct sender_outcome *ret)
+{
+	bool known;
+
+	pthread_mutex_lock(&sender->mutex);
+	known = i < sender->recordings.count;
+	if (known)
+		*ret = sender->recordings.items[i]->outcome;
+	pthread_mutex_unlock(&sender->mutex);
+	return known;
+}
+
+uint16_t sender_port(const struct sender *sender)
+{
+	return sender->port;
+}

@@ -1,0 +1,21 @@
+/*
+ * Tells whether somebody may still write to a recording. Then the file must keep its place and its
+ * bytes.
+ */
+#ifndef MALLOW_WRITE_STILL_WRITTEN_H
+#define MALLOW_WRITE_STILL_WRITTEN_H
+
+#include <stdbool.h>
+
+#include "trace/format.h"
+
+enum still_written_by {
+	STILL_WRITTEN_BY_ANYBODY,
+	/* This process has the file open for writing, too: only the header can tell. */
+	STILL_WRITTEN_BY_OTHERS,
+};
+
+/* fd: the recording, open for reading. header: its present one. */
+bool still_written(int fd, const struct trace_header *header, enum still_written_by by);
+
+#endif
