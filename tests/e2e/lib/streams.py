@@ -108,6 +108,11 @@ class Gather(Process):
         one, = self.files
         return one
 
+    def file_named(self, name):
+        """The one of a program."""
+        one, = self.folder.glob(f"*_*_*_{name}.mallow")
+        return one
+
 
 class Streamed(Process):
     """tests/samples/streamed.c, recorded by `mallow run`."""
