@@ -18,6 +18,7 @@
 #include "cli/run_hint.h"
 #include "cli/run_library.h"
 #include "cli/run_program.h"
+#include "cli/run_stream.h"
 #include "cli/setting_options.h"
 #include "hosted/cleanup.h"
 
@@ -108,10 +109,25 @@ static struct err *prepare(const struct options *options, struct live_options *w
 	return err;
 }
 
+/* What the watch calls back with. */
+struct watching {
+	const struct live_options *wanted;
+	struct run_stream *stream; /* NULL: nothing is sent */
+};
+
+static void note_opened(void *argument, int table)
+{
+	const struct watching *watching = argument;
+
+	if (watching->stream)
+		run_stream_add(watching->stream, table);
+}
+
 /* Makes a report that the program could not make: it was killed, or its helper failed. */
 static void make_report(void *argument, int table, enum live_message asked)
 {
-	struct live_options wanted = *(const struct live_options *)argument;
+	const struct watching *watching = argument;
+	struct live_options wanted = *watching->wanted;
 
 	if (asked == LIVE_MESSAGE_BY_SIZE || asked == LIVE_MESSAGE_BY_COUNT) {
 		wanted.keys[0] = asked == LIVE_MESSAGE_BY_SIZE ? LIVE_BY_SIZE : LIVE_BY_COUNT;
@@ -167,23 +183,31 @@ static int run_and_watch(const struct options *options, const char *path, const 
 			 struct live_options *wanted)
 {
 	cleanup(run_environment_deinit) struct run_environment environment = {0};
+	struct watching watching = {.wanted = wanted};
 	struct live_watch *watch;
 	char starter[24];
 	struct err *err;
+	int status;
 	bool any;
 
 	// For the program, and for reports that are made in this process.
 	snprintf(starter, sizeof(starter), "%jd", (intmax_t)getpid());
 	if (setenv(LIVE_OUTPUT_STARTER, starter, 1) < 0)
 		return cli_report_err(err_no_memory());
-	err = live_watch_start(make_report, wanted, &watch);
-	if (err)
-		return cli_report_err(err);
-	err = run_environment_create(options, library, live_watch_path(watch), &environment);
-	if (!err)
-		return run_watched(options, path, environment.variables, watch);
-	live_watch_end(watch, &any);
-	return cli_report_err(err);
+	status = run_stream_start(options, NULL, &watching.stream);
+	if (status != CLI_OK)
+		return status;
+	err = live_watch_start(make_report, note_opened, &watching, &watch);
+	if (!err) {
+		err = run_environment_create(options, library, live_watch_path(watch),
+					     &environment);
+		if (!err)
+			status = run_watched(options, path, environment.variables, watch);
+		else
+			live_watch_end(watch, &any);
+	}
+	run_stream_end(watching.stream);
+	return err ? cli_report_err(err) : status;
 }
 
 static int run(const struct command *command, const struct options *options)

@@ -12,6 +12,7 @@
 #include "cli/run_program.h"
 #include "cli/run_registry.h"
 #include "cli/run_serve.h"
+#include "cli/run_stream.h"
 #include "cli/run_summary.h"
 #include "cli/setting_options.h"
 #include "hosted/cleanup.h"
@@ -34,7 +35,8 @@ CLEANUP_DEFINE(struct run_ahead *, run_ahead_destroy);
 
 /* Runs the program, once everything is prepared, and prints the summary. */
 static int run_and_tell(const struct options *options, const char *path, const char *library,
-			struct run_registry *registry, struct run_finishing *finishing)
+			struct run_registry *registry, struct run_stream *stream,
+			struct run_finishing *finishing)
 {
 	cleanup(run_environment_deinit) struct run_environment environment = {0};
 	cleanup(run_ahead_destroy_at) struct run_ahead *ahead = NULL;
@@ -43,12 +45,14 @@ static int run_and_tell(const struct options *options, const char *path, const c
 	struct err *err;
 	int number;
 
-	err = run_environment_create(options, library, registry->path, &environment);
+	err = run_environment_create(options, library, run_stream_registry(stream, registry->path),
+				     &environment);
 	if (err)
 		return cli_report_err(err);
-	if (finishing->wanted)
+	if (finishing->wanted && !run_stream_only(stream))
 		ahead = run_ahead_start(registry->path, LOADED_TO_FINISH);
 	number = run_child(path, options->operands, environment.variables, &end);
+	run_stream_collect(stream);
 	run_ahead_stop(ahead);
 	finishing->ahead = ahead;
 	if (number)
@@ -56,6 +60,8 @@ static int run_and_tell(const struct options *options, const char *path, const c
 	if (end.number)
 		return cli_error(end.number == ENOENT ? CLI_NOT_FOUND : CLI_CANNOT_RUN,
 				 "cannot run '%s': %s", name, strerror(end.number));
+	if (run_stream_only(stream))
+		return run_child_status(&end);
 	err = run_registry_read(registry);
 	if (err)
 		cli_report_err(err);
@@ -77,6 +83,7 @@ static int run(const struct command *command, const struct options *given)
 	};
 	auto_free char *library = NULL;
 	auto_free char *path = NULL;
+	struct run_stream *stream;
 	struct err *err;
 	int status;
 
@@ -98,7 +105,12 @@ static int run(const struct command *command, const struct options *given)
 	err = run_registry_create(&registry);
 	if (err)
 		return cli_report_err(err);
-	return run_and_tell(&options, path, library, &registry, &finishing);
+	status = run_stream_start(&options, registry.path, &stream);
+	if (status != CLI_OK)
+		return status;
+	status = run_and_tell(&options, path, library, &registry, stream, &finishing);
+	run_stream_end(stream);
+	return status;
 }
 
 const struct command_body command_run = {
@@ -118,6 +130,9 @@ const struct command_body command_run = {
 		"TIME is 500ms, 2s or 1h2m3s. BOOL is 1, true, yes, on or 0, false, no, off; where "
 		"0 "
 		"is the default the option alone means 1.\n\n"
+		"With --stream, --listen or --announce the recording is sent to 'mallow gather' "
+		"while it is made, as docs/streaming.md says. After the program's end mallow waits "
+		"until all has arrived, or half a minute for a receiver; Ctrl-C ends that.\n\n"
 		"Every option but the last three can be given as variable too: MALLOW_OUTPUT, "
 		"MALLOW_LOG, …. For example:\n\n"
 		"mallow run -o 'out/%e.%p.mallow' --max-file-size 1G -- ./server --port 80\n\n"

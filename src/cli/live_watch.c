@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "analysis/load/load.h"
+#include "cli/descriptor_inbox.h"
 #include "hosted/cleanup.h"
 #include "hosted/vec.h"
 #include "trace/header_check.h"
@@ -36,10 +37,9 @@ struct plea {
 struct live_watch {
 	pthread_t thread;
 	live_watch_report *make;
+	live_watch_opened *opened;
 	void *argument;
-	struct sockaddr_un address;
-	char directory[sizeof(((struct sockaddr_un *)0)->sun_path)]; /* "": not made */
-	int socket;
+	struct descriptor_inbox inbox;
 	int stop; /* eventfd */
 	bool any;
 	bool ended;      /* a process has ended without a report */
@@ -61,14 +61,9 @@ static void watch_destroy(struct live_watch *watch)
 		close(watch->tables.items[i]);
 	vec_deinit(&watch->tables);
 	vec_deinit(&watch->pleas);
-	if (watch->socket >= 0)
-		close(watch->socket);
+	descriptor_inbox_close(&watch->inbox);
 	if (watch->stop >= 0)
 		close(watch->stop);
-	if (*watch->directory) {
-		unlink(watch->address.sun_path);
-		rmdir(watch->directory);
-	}
 	free(watch);
 }
 CLEANUP_DEFINE(struct live_watch *, watch_destroy);
@@ -142,6 +137,8 @@ static void settle(struct live_watch *watch)
 static void take(struct live_watch *watch, int table)
 {
 	watch->any = true;
+	if (watch->opened)
+		watch->opened(watch->argument, table);
 	settle(watch);
 	if (watch->tables.count >= TABLES_MOST || !vec_push(&watch->tables, table))
 		close(table);
@@ -193,28 +190,11 @@ static void note(struct live_watch *watch, int fd, enum live_message message)
 /* Takes all messages that wait in the socket. */
 static void receive(struct live_watch *watch)
 {
-	union {
-		struct cmsghdr header;
-		char space[CMSG_SPACE(sizeof(int))];
-	} control;
-	char byte;
-	struct iovec part = {.iov_base = &byte, .iov_len = 1};
-	struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1, .msg_control = &control};
+	enum live_message message;
+	int fd;
 
-	for (;;) {
-		struct cmsghdr *header;
-		int fd;
-
-		message.msg_controllen = sizeof(control);
-		if (recvmsg(watch->socket, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC) < 0)
-			return;
-		header = CMSG_FIRSTHDR(&message);
-		if (!header || header->cmsg_type != SCM_RIGHTS ||
-		    header->cmsg_len != CMSG_LEN(sizeof(int)))
-			continue;
-		memcpy(&fd, CMSG_DATA(header), sizeof(fd));
-		note(watch, fd, (enum live_message)byte);
-	}
+	while (descriptor_inbox_take(&watch->inbox, &fd, &message))
+		note(watch, fd, message);
 }
 
 /*
@@ -242,7 +222,7 @@ static void serve(struct live_watch *watch)
 static void *wait_for_tables(void *argument)
 {
 	struct live_watch *watch = argument;
-	struct pollfd polled[] = {{.fd = watch->socket, .events = POLLIN},
+	struct pollfd polled[] = {{.fd = watch->inbox.socket, .events = POLLIN},
 				  {.fd = watch->stop, .events = POLLIN}};
 
 	while (!polled[1].revents) {
@@ -273,32 +253,8 @@ static int start_thread(struct live_watch *watch)
 	return number;
 }
 
-/* Makes the socket, in a directory of its own that nobody else can write to. */
-static struct err *open_socket(struct live_watch *watch)
-{
-	const char *place = getenv("TMPDIR");
-	struct sockaddr_un *address = &watch->address;
-	char directory[sizeof(watch->directory)];
-
-	// A long directory does not fit into a socket's name.
-	if (!place || !*place || strlen(place) > sizeof(directory) / 2)
-		place = "/tmp";
-	snprintf(directory, sizeof(directory), "%s/mallow-live-XXXXXX", place);
-	if (!mkdtemp(directory))
-		return err_create_errno(errno, "cannot make the directory '%s'", directory);
-	memcpy(watch->directory, directory, sizeof(directory));
-	address->sun_family = AF_UNIX;
-	if ((size_t)snprintf(address->sun_path, sizeof(address->sun_path), "%s/tables",
-			     directory) >= sizeof(address->sun_path))
-		return err_create("'%s': too long for a socket", directory);
-	watch->socket = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-	if (watch->socket < 0 ||
-	    bind(watch->socket, (struct sockaddr *)address, sizeof(*address)) < 0)
-		return err_create_errno(errno, "cannot make the socket '%s'", address->sun_path);
-	return NULL;
-}
-
-struct err *live_watch_start(live_watch_report *make, void *argument, struct live_watch **ret)
+struct err *live_watch_start(live_watch_report *make, live_watch_opened *opened, void *argument,
+			     struct live_watch **ret)
 {
 	cleanup(watch_destroy_at) struct live_watch *watch = calloc(1, sizeof(*watch));
 	struct err *err;
@@ -307,13 +263,14 @@ struct err *live_watch_start(live_watch_report *make, void *argument, struct liv
 	if (!watch)
 		return err_no_memory();
 	watch->make = make;
+	watch->opened = opened;
 	watch->argument = argument;
-	watch->socket = -1;
+	watch->inbox.socket = -1;
 	watch->has_stderr = fcntl(STDERR_FILENO, F_GETFD) >= 0;
 	watch->stop = eventfd(0, EFD_CLOEXEC);
 	if (watch->stop < 0)
 		return err_create_errno(errno, "cannot make an event");
-	err = open_socket(watch);
+	err = descriptor_inbox_open(&watch->inbox);
 	if (err)
 		return err;
 	number = start_thread(watch);
@@ -325,7 +282,7 @@ struct err *live_watch_start(live_watch_report *make, void *argument, struct liv
 
 const char *live_watch_path(const struct live_watch *watch)
 {
-	return watch->address.sun_path;
+	return watch->inbox.address.sun_path;
 }
 
 static bool send_report(int socket, const struct sockaddr_un *address, int report)

@@ -24,11 +24,15 @@ struct live_watch;
 /* Makes a report of a table. asked: LIVE_MESSAGE_MAKE or one of the messages after it. */
 typedef void live_watch_report(void *argument, int table, enum live_message asked);
 
+/* A process has begun a table. It stays open as long as the watch needs it. */
+typedef void live_watch_opened(void *argument, int table);
+
 /*
- * To be called before the first process is started. make is called by one thread, and never after
- * live_watch_end().
+ * To be called before the first process is started. make and opened (which may be NULL) are called
+ * by one thread, and never after live_watch_end().
  */
-struct err *live_watch_start(live_watch_report *make, void *argument, struct live_watch **ret);
+struct err *live_watch_start(live_watch_report *make, live_watch_opened *opened, void *argument,
+			     struct live_watch **ret);
 
 /* The path of the socket, which processes are told. */
 const char *live_watch_path(const struct live_watch *watch);

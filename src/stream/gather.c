@@ -186,7 +186,7 @@ static void *find_on_and_on(void *argument)
 
 	while (poll(polled, 2, -1) >= 0 || errno == EINTR) {
 		struct beacon_content content;
-		char address[BEACON_ADDRESS_MAX];
+		char address[INET_ADDRSTRLEN];
 
 		if (polled[1].revents)
 			break;

@@ -1,4 +1,3 @@
-#define _GNU_SOURCE // fallocate()
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -100,7 +99,7 @@ static void take_refusal(struct connection *connection, struct outgoing *outgoin
 		// What is acknowledged from now on need not have been written.
 		outgoing->awaited.count = outgoing->given_back = 0;
 		pthread_mutex_lock(&connection->sender->mutex);
-		snprintf(recording->outcome.why, sizeof(recording->outcome.why), "%s: %s",
+		snprintf(recording->outcome.why, sizeof(recording->outcome.why), "%.120s: %.120s",
 			 connection->peer, why);
 		pthread_mutex_unlock(&connection->sender->mutex);
 		break;

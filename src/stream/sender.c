@@ -217,7 +217,7 @@ static void *announce_on_and_on(void *argument)
 			continue;
 		content.pid = recording->pid;
 		memcpy(content.number, sender->number, sizeof(content.number));
-		snprintf(content.name, sizeof(content.name), "%s", recording->name);
+		memcpy(content.name, recording->name, strnlen(recording->name, BEACON_NAME));
 		beacon_send(beacon, &content);
 	} while (pause_for(sender, BEACON_MS) && !sender_is_settled(sender));
 	beacon_close(beacon);

@@ -5,6 +5,7 @@
 #include "analysis/load/load.h"
 #include "base/bytes.h"
 #include "hosted/cleanup.h"
+#include "hosted/files/file_lock.h"
 #include "trace/header_check.h"
 
 static void put_id(char *text, const uint8_t *id)
@@ -80,6 +81,10 @@ static void copy_state(struct load *load, const struct trace_header *header)
 	facts->writing =
 		!facts->ended && facts->alive &&
 		(!facts->attached || load_writer_alive(load->writer.pid, load->writer.start_time));
+	// On its way from another machine (mallow gather), whose processes cannot be seen here.
+	if (!facts->ended && load->recording->source.fd >= 0 &&
+	    file_lock_is_held(load->recording->source.fd))
+		facts->alive = facts->writing = true;
 	facts->end_reason = header->end_reason;
 	facts->end_status = header->end_status;
 	facts->lost = 0;

@@ -1,4 +1,3 @@
-#define _GNU_SOURCE // SEEK_DATA
 #include "hosted/files/byte_source.h"
 
 #include <errno.h>

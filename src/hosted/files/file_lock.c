@@ -1,4 +1,3 @@
-#define _GNU_SOURCE // F_OFD_SETLK
 #include "hosted/files/file_lock.h"
 
 #include <fcntl.h>

@@ -1,0 +1,71 @@
+#include "cli/descriptor_inbox.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+struct err *descriptor_inbox_open(struct descriptor_inbox *inbox)
+{
+	const char *place = getenv("TMPDIR");
+	struct sockaddr_un *address = &inbox->address;
+	char directory[sizeof(inbox->directory)];
+
+	*inbox = (struct descriptor_inbox){.socket = -1};
+	// A long directory does not fit into a socket's name.
+	if (!place || !*place || strlen(place) > sizeof(directory) / 2)
+		place = "/tmp";
+	snprintf(directory, sizeof(directory), "%s/mallow-live-XXXXXX", place);
+	if (!mkdtemp(directory))
+		return err_create_errno(errno, "cannot make the directory '%s'", directory);
+	memcpy(inbox->directory, directory, sizeof(directory));
+	address->sun_family = AF_UNIX;
+	if ((size_t)snprintf(address->sun_path, sizeof(address->sun_path), "%s/tables",
+			     directory) >= sizeof(address->sun_path))
+		return err_create("'%s': too long for a socket", directory);
+	inbox->socket = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	if (inbox->socket < 0 ||
+	    bind(inbox->socket, (struct sockaddr *)address, sizeof(*address)) < 0)
+		return err_create_errno(errno, "cannot make the socket '%s'", address->sun_path);
+	return NULL;
+}
+
+void descriptor_inbox_close(struct descriptor_inbox *inbox)
+{
+	if (inbox->socket >= 0)
+		close(inbox->socket);
+	inbox->socket = -1;
+	if (!*inbox->directory)
+		return;
+	unlink(inbox->address.sun_path);
+	rmdir(inbox->directory);
+	*inbox->directory = '\0';
+}
+
+bool descriptor_inbox_take(struct descriptor_inbox *inbox, int *fd, enum live_message *ret)
+{
+	union {
+		struct cmsghdr header;
+		char space[CMSG_SPACE(sizeof(int))];
+	} control;
+	char byte;
+	struct iovec part = {.iov_base = &byte, .iov_len = 1};
+	struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1, .msg_control = &control};
+
+	for (;;) {
+		struct cmsghdr *header;
+
+		message.msg_controllen = sizeof(control);
+		if (recvmsg(inbox->socket, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC) < 0)
+			return false;
+		header = CMSG_FIRSTHDR(&message);
+		if (!header || header->cmsg_type != SCM_RIGHTS ||
+		    header->cmsg_len != CMSG_LEN(sizeof(int)))
+			continue;
+		memcpy(fd, CMSG_DATA(header), sizeof(*fd));
+		*ret = (enum live_message)byte;
+		return true;
+	}
+}

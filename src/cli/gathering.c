@@ -1,0 +1,168 @@
+#include "cli/gathering.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cli/cli.h"
+#include "cli/stream_options.h"
+#include "hosted/cleanup.h"
+#include "hosted/now.h"
+#include "report/format.h"
+#include "stream/token.h"
+
+extern char **environ;
+
+struct gathering {
+	struct gather *gather;
+	bool no_finish;
+	bool terminal;
+	pthread_mutex_t mutex; /* what is printed */
+	bool shown;            /* a line of progress is on the terminal */
+	uint64_t shown_ns, shown_bytes;
+};
+
+static void clear_locked(struct gathering *gathering)
+{
+	if (gathering->shown)
+		fputs("\r\033[K", stdout);
+	gathering->shown = false;
+}
+
+static void say(void *argument, const char *line)
+{
+	struct gathering *gathering = argument;
+	time_t now = time(NULL);
+	char clock[16] = "";
+	struct tm parts;
+
+	if (localtime_r(&now, &parts))
+		strftime(clock, sizeof(clock), "%H:%M:%S", &parts);
+	pthread_mutex_lock(&gathering->mutex);
+	clear_locked(gathering);
+	printf("%s %s\n", clock, line);
+	fflush(stdout);
+	pthread_mutex_unlock(&gathering->mutex);
+}
+
+void gathering_show(struct gathering *gathering)
+{
+	struct gather_state state;
+	uint64_t now = now_ns();
+
+	if (!gathering->terminal)
+		return;
+	gather_look(gathering->gather, &state);
+	pthread_mutex_lock(&gathering->mutex);
+	clear_locked(gathering);
+	if (state.senders) {
+		uint64_t ns = now - gathering->shown_ns + 1;
+		uint64_t speed = (uint64_t)((double)(state.bytes - gathering->shown_bytes) * 1e9 /
+					    (double)ns);
+
+		printf("%s, %s arriving, %s received", format_counted(state.senders, "sender", true).text,
+		       format_counted(state.recordings, "recording", true).text,
+		       format_bytes(state.bytes, false).text);
+		printf(", %s/s", format_bytes(speed, false).text);
+		gathering->shown = true;
+	}
+	gathering->shown_ns = now;
+	gathering->shown_bytes = state.bytes;
+	fflush(stdout);
+	pthread_mutex_unlock(&gathering->mutex);
+}
+
+/*
+ * Finishes a recording in a process of its own: that takes memory by the size of the recording. Its
+ * errors go to our standard error.
+ */
+static void finish(void *argument, const char *path)
+{
+	const struct gathering *gathering = argument;
+	char *const words[] = {"mallow", "finish", "--", (char *)path, NULL};
+	posix_spawn_file_actions_t actions;
+	pid_t child;
+	int number, status;
+
+	if (gathering->no_finish)
+		return;
+	posix_spawn_file_actions_init(&actions);
+	posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
+	number = posix_spawn(&child, "/proc/self/exe", &actions, NULL, words, environ);
+	posix_spawn_file_actions_destroy(&actions);
+	if (number) {
+		cli_error(CLI_FAILED, "cannot finish '%s': %s", path, strerror(number));
+		return;
+	}
+	while (waitpid(child, &status, 0) < 0 && errno == EINTR)
+		;
+}
+
+struct err *gathering_key(const char *file, struct link_key *ret)
+{
+	struct err *err = NULL;
+
+	if (file && access(file, F_OK) < 0 && errno == ENOENT) {
+		err = token_file_make(file);
+		if (!err)
+			cli_error(CLI_OK,
+				  "'%s' has a new random token: copy the file to the senders, for "
+				  "their --token-file",
+				  file);
+	}
+	return err ? err : stream_options_key(file, ret);
+}
+
+struct err *gathering_start(const struct gathering_options *options, struct gathering **ret)
+{
+	struct gathering *gathering = calloc(1, sizeof(*gathering));
+	struct gather_options wanted = options->gather;
+	struct err *err;
+
+	if (!gathering)
+		return err_no_memory();
+	pthread_mutex_init(&gathering->mutex, NULL);
+	gathering->no_finish = options->no_finish;
+	gathering->terminal = isatty(STDOUT_FILENO);
+	wanted.say = say;
+	wanted.complete = finish;
+	wanted.argument = gathering;
+	err = gather_create(&wanted, &gathering->gather);
+	if (err) {
+		gathering_stop(gathering);
+		return err;
+	}
+	if (gather_port(gathering->gather)) {
+		char line[512];
+
+		snprintf(line, sizeof(line), "listening on %s, port %u; recordings go to '%s'",
+			 wanted.listen, (unsigned int)gather_port(gathering->gather),
+			 wanted.directory);
+		say(gathering, line);
+	}
+	*ret = gathering;
+	return NULL;
+}
+
+void gathering_look(struct gathering *gathering, struct gather_state *ret)
+{
+	gather_look(gathering->gather, ret);
+}
+
+void gathering_stop(struct gathering *gathering)
+{
+	if (!gathering)
+		return;
+	gather_destroy(gathering->gather);
+	clear_locked(gathering);
+	fflush(stdout);
+	pthread_mutex_destroy(&gathering->mutex);
+	free(gathering);
+}

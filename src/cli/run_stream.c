@@ -1,0 +1,259 @@
+#include "cli/run_stream.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cli/cli.h"
+#include "cli/descriptor_inbox.h"
+#include "cli/run_registry.h"
+#include "cli/setting_options.h"
+#include "hosted/cleanup.h"
+#include "report/format.h"
+#include "stream/link_set.h"
+#include "stream/program_name.h"
+
+#define LOOK_MS 50 /* between two looks for new recordings, and for the end */
+
+struct run_stream {
+	struct sender *sender;
+	struct stream_options options;
+	struct run_registry registry; /* path NULL: of `mallow live` */
+	size_t opened;                /* so many of its recordings */
+	struct descriptor_inbox inbox;
+	size_t added;
+	pthread_t thread;
+	bool has_thread;
+	pthread_mutex_t mutex;
+	pthread_cond_t changed;
+	bool ending; /* under the mutex */
+};
+
+/* fd: owned. */
+static void add(struct run_stream *stream, int fd, bool in_memory)
+{
+	char name[256];
+	struct err *err;
+
+	program_name(fd, name, sizeof(name));
+	err = sender_add(stream->sender, fd, name, in_memory);
+	stream->added += !err;
+	cli_report_err(err);
+}
+
+static void open_recordings(struct run_stream *stream)
+{
+	err_destroy(run_registry_read(&stream->registry));
+	for (; stream->opened < stream->registry.count; stream->opened++) {
+		const char *path = stream->registry.recordings[stream->opened];
+		int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+
+		if (fd >= 0)
+			add(stream, fd, false);
+		else
+			cli_error(CLI_FAILED, "not sent: %s: %s", path, strerror(errno));
+	}
+}
+
+/* Opened anew, so that the file offset is ours. */
+static int reopen(int fd, int flags)
+{
+	char path[32];
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	return open(path, flags | O_CLOEXEC);
+}
+
+static void take_descriptors(struct run_stream *stream)
+{
+	enum live_message message;
+	int given;
+
+	while (descriptor_inbox_take(&stream->inbox, &given, &message)) {
+		int fd = message == LIVE_MESSAGE_OPENED ? reopen(given, O_RDWR) : -1;
+
+		close(given);
+		if (fd >= 0)
+			add(stream, fd, true);
+	}
+}
+
+static void look(struct run_stream *stream)
+{
+	if (stream->options.only)
+		take_descriptors(stream);
+	else if (stream->registry.path)
+		open_recordings(stream);
+}
+
+/* Waits a moment. false: the program has ended. */
+static bool wait(struct run_stream *stream)
+{
+	struct timespec until;
+	bool ending;
+
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_nsec += LOOK_MS * 1000000;
+	until.tv_sec += until.tv_nsec / 1000000000;
+	until.tv_nsec %= 1000000000;
+	pthread_mutex_lock(&stream->mutex);
+	if (!stream->ending)
+		pthread_cond_timedwait(&stream->changed, &stream->mutex, &until);
+	ending = stream->ending;
+	pthread_mutex_unlock(&stream->mutex);
+	return !ending;
+}
+
+static void *watch(void *argument)
+{
+	struct run_stream *stream = argument;
+
+	while (wait(stream))
+		look(stream);
+	look(stream);
+	return NULL;
+}
+
+static void destroy(struct run_stream *stream)
+{
+	run_stream_collect(stream);
+	sender_destroy(stream->sender);
+	descriptor_inbox_close(&stream->inbox);
+	stream->registry.path = NULL; // it is not ours
+	run_registry_deinit(&stream->registry);
+	pthread_cond_destroy(&stream->changed);
+	pthread_mutex_destroy(&stream->mutex);
+	free(stream);
+}
+CLEANUP_DEFINE(struct run_stream *, destroy);
+
+static struct err *start(struct run_stream *stream)
+{
+	int number;
+	struct err *err = sender_create(&stream->options.sender, &stream->sender);
+
+	if (!err && stream->options.only)
+		err = descriptor_inbox_open(&stream->inbox);
+	if (err || !stream->registry.path)
+		return err;
+	number = link_set_thread(&stream->thread, watch, stream);
+	stream->has_thread = !number;
+	return number ? err_create_errno(number, "cannot start a thread") : NULL;
+}
+
+int run_stream_start(const struct options *options, const char *registry, struct run_stream **ret)
+{
+	cleanup(destroy_at) struct run_stream *stream = NULL;
+	struct stream_options wanted;
+	int status = stream_options_read(options, &wanted);
+	struct err *err;
+
+	*ret = NULL;
+	if (status != CLI_OK || !wanted.wanted)
+		return status;
+	stream = calloc(1, sizeof(*stream));
+	if (!stream)
+		return cli_report_err(err_no_memory());
+	stream->options = wanted;
+	stream->registry.path = (char *)registry;
+	stream->inbox.socket = -1;
+	pthread_mutex_init(&stream->mutex, NULL);
+	pthread_cond_init(&stream->changed, NULL);
+	err = start(stream);
+	if (err) {
+		cli_report_err(err);
+		return CLI_USAGE;
+	}
+	if (sender_port(stream->sender))
+		cli_error(CLI_OK, "receivers can connect to port %u",
+			  (unsigned int)sender_port(stream->sender));
+	*ret = steal(&stream);
+	return CLI_OK;
+}
+
+bool run_stream_only(const struct run_stream *stream)
+{
+	return stream && stream->options.only;
+}
+
+const char *run_stream_registry(const struct run_stream *stream, const char *registry)
+{
+	return run_stream_only(stream) ? stream->inbox.address.sun_path : registry;
+}
+
+void run_stream_add(struct run_stream *stream, int fd)
+{
+	int own = reopen(fd, O_RDONLY);
+
+	if (own >= 0)
+		add(stream, own, false);
+}
+
+void run_stream_collect(struct run_stream *stream)
+{
+	if (!stream || !stream->has_thread)
+		return;
+	pthread_mutex_lock(&stream->mutex);
+	stream->ending = true;
+	pthread_cond_signal(&stream->changed);
+	pthread_mutex_unlock(&stream->mutex);
+	pthread_join(stream->thread, NULL);
+	stream->has_thread = false;
+}
+
+static void say_outcomes(struct run_stream *stream)
+{
+	struct sender_outcome outcome;
+	size_t arrived = 0;
+	char where[sizeof(outcome.where)] = "";
+
+	for (size_t i = 0; sender_outcome(stream->sender, i, &outcome); i++) {
+		const char *path = stream->registry.path && !stream->options.only
+					   ? stream->registry.recordings[i]
+					   : "the recording";
+
+		if (outcome.arrived) {
+			arrived++;
+			snprintf(where, sizeof(where), "%s", outcome.where);
+		} else if (outcome.written)
+			cli_error(CLI_OK, "%s is still being written: the rest of it is not sent",
+				  path);
+		else
+			cli_error(CLI_FAILED, "%s has not arrived%s%s%s", path,
+				  *outcome.why ? ": " : ": there was no receiver", outcome.why,
+				  stream->options.only ? ", and is lost" : "");
+	}
+	if (arrived)
+		cli_error(CLI_OK, "%s at %s",
+			  arrived == 1 ? "the recording has arrived" : "all recordings have arrived",
+			  where);
+	else if (!stream->added)
+		cli_error(CLI_FAILED, "nothing was sent: no program began a recording");
+}
+
+void run_stream_end(struct run_stream *stream)
+{
+	const struct timespec moment = {.tv_nsec = LOOK_MS * 1000000};
+	sigset_t ends, before;
+	bool ended = false;
+
+	if (!stream)
+		return;
+	run_stream_collect(stream);
+	sigemptyset(&ends);
+	sigaddset(&ends, SIGINT);
+	sigaddset(&ends, SIGTERM);
+	sigprocmask(SIG_BLOCK, &ends, &before);
+	sender_end(stream->sender);
+	while (!ended && sender_is_busy(stream->sender))
+		ended = sigtimedwait(&ends, NULL, &moment) > 0;
+	say_outcomes(stream);
+	destroy(stream);
+	sigprocmask(SIG_SETMASK, &before, NULL);
+}

@@ -1,0 +1,43 @@
+/*
+ * Sends the recordings of `mallow run` and the tables of `mallow live` while they are made. Threads
+ * of this process do it.
+ */
+#ifndef MALLOW_CLI_RUN_STREAM_H
+#define MALLOW_CLI_RUN_STREAM_H
+
+#include "cli/stream_options.h"
+
+struct run_stream;
+
+/*
+ * Begins. registry: of `mallow run`, whose recordings are found there; NULL: run_stream_add() is
+ * called. *ret NULL: nothing is to be sent. The exit status, and an error was printed, unless it is
+ * CLI_OK. To be called before there is a child.
+ */
+int run_stream_start(const struct options *options, const char *registry, struct run_stream **ret);
+
+/* Whether recordings are in memory alone. Accepts NULL. */
+bool run_stream_only(const struct run_stream *stream);
+
+/*
+ * What programs are told as registry: with --stream-only not the file, but a socket for
+ * descriptors.
+ */
+const char *run_stream_registry(const struct run_stream *stream, const char *registry);
+
+/* Adds a live table. fd stays the caller's. */
+void run_stream_add(struct run_stream *stream, int fd);
+
+/*
+ * The program has ended: opens what it has recorded. After that the files may be replaced. Accepts
+ * NULL.
+ */
+void run_stream_collect(struct run_stream *stream);
+
+/*
+ * Waits until all has arrived, or nobody comes for it, or Ctrl-C, and says what became of it. Frees
+ * the stream. Accepts NULL.
+ */
+void run_stream_end(struct run_stream *stream);
+
+#endif
