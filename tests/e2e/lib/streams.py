@@ -8,7 +8,7 @@ import time
 
 from conftest import build_sample, clean_environment
 
-PLACE = re.compile(r"(?<![\w.])((?:\d+\.){3}\d+|\[[0-9a-f:]+\]):(\d+)")
+PORT = re.compile(r"\bport (\d+)")
 FILE_NAME = re.compile(r"\d{8}_\d{6}_\d+_[^/]*\.mallow")
 
 
@@ -88,15 +88,15 @@ class Gather(Process):
             options = ["--listen", listen, *options]
         super().__init__([mallow, "gather", "-o", folder, *options, *targets], **more)
         if listen:
-            self.port = int(self.wait_for(PLACE)[2])
+            self.port = int(self.wait_for(PORT)[1])
         # What it said before anybody came.
-        self.begun = len(self.lines)
+        self.begun = len(self.printed), len(self.lines)
 
     @property
     def said(self):
-        """The lines since it has begun."""
+        """The lines since it has begun, those of the standard error last."""
         with self.news:
-            return self.lines[self.begun:]
+            return self.printed[self.begun[0]:] + self.lines[self.begun[1]:]
 
     @property
     def files(self):
@@ -138,6 +138,11 @@ class Streamed(Process):
                     sum(text.startswith("done ") for text in self.printed) < self.done:
                 assert self.alive() and time.monotonic() < deadline, (self.run.poll(), self.lines, self.printed)
                 self.news.wait(0.2)
+
+    @property
+    def port(self):
+        """Where receivers can connect to."""
+        return int(self.wait_for(PORT)[1])
 
     def program(self):
         """The number of the program's process."""

@@ -383,7 +383,7 @@ def test_several_receivers(mallow, tmp_path):
     """Each gets the whole. One that connects twice ends its older connection."""
     stores = [{}, {}]
     with Streamed(mallow, tmp_path / "r.mallow", "--listen", "127.0.0.1") as streamed:
-        port = int(streamed.wait_for(r"127\.0\.0\.1:(\d+)")[1])
+        port = streamed.port
         assert 8100 <= port <= 8199
         streamed.do("3000")
         receivers = [Receiver.connect(port, store=store) for store in stores]
@@ -437,7 +437,7 @@ def gather(asan_mallow, tmp_path):
     yield start
     for one in running:
         if one.alive():
-            assert one.end(signal.SIGINT) == 0, one.lines
+            assert one.end(signal.SIGINT) in (0, 1), one.lines  # 1: something was refused
         one.kill()
         assert not any("Sanitizer" in line or "runtime error" in line for line in one.lines), one.lines
     assert {path.name for path in around.iterdir()} <= {"gathered", "cache"}
@@ -517,7 +517,7 @@ def test_hostile_names(gather, tmp_path):
     for name in names:
         assert FILE_NAME.fullmatch(name) and len(os.fsencode(name)) <= 255, name
         assert name.isprintable() and "/" not in name, name
-    assert all(line.isprintable() for line in gathered.lines), gathered.lines
+    assert all(line.isprintable() for line in gathered.said), gathered.said
 
 
 def test_equal_names(gather):
