@@ -26,6 +26,7 @@ ROOMS = {
     "cfi": "base",
     "hosted": "base",
     "hosted/files": "base hosted",
+    "hosted/net": "base hosted",
     "symbols": "base hosted hosted/files",
     "write": "base hosted trace",
     "coredump": "base hosted hosted/files trace",
@@ -38,11 +39,11 @@ ROOMS = {
     "ebpf/record": "base hosted trace symbols write ebpf/bpf ebpf/target ebpf/hooks ebpf",
     "ebpf/kernel": "base hosted ebpf ebpf/bpf",
     "finish": "base hosted hosted/files trace symbols analysis write",
-    "stream": "base hosted hosted/files hosted/net trace symbols",
+    "stream": "base hosted hosted/files hosted/net trace symbols write",
     "report": "base hosted hosted/files trace symbols analysis",
-    "server": "base hosted hosted/files trace symbols analysis report",
-    "cli": "base hosted hosted/files trace settings symbols coredump analysis finish report server "
-           "ebpf ebpf/bpf ebpf/target ebpf/hooks ebpf/kernel ebpf/record write",
+    "server": "base hosted hosted/files hosted/net trace symbols analysis report",
+    "cli": "base hosted hosted/files hosted/net trace settings symbols stream coredump analysis finish "
+           "report server ebpf ebpf/bpf ebpf/target ebpf/hooks ebpf/kernel ebpf/record write",
     "agent/unwind": "base cfi",
 }
 # The agent's, from the ground up: each may use those before it.
@@ -63,7 +64,7 @@ HEADERS = {
     "agent/unwind": {"agent/arch/syscall.h"},
 }
 # These rooms would make sense in a program that is no profiler.
-GENERAL = {"base", "hosted", "hosted/files"}
+GENERAL = {"base", "hosted", "hosted/files", "hosted/net"}
 DOMAIN_WORDS = re.compile(
     r"(?:^|[^a-z])(allocation|recording|leaked|backtrace|agent|unwind|mallow_)")
 COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.S)

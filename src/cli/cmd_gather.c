@@ -9,10 +9,8 @@
 #include "hosted/cleanup.h"
 
 #define SHOW_MS     1000
-#define MAX_SENDERS 256u
-#define MAX_SIZE    (UINT64_C(1) << 40)
 
-enum { DIRECTORY, LISTEN, TOKEN_FILE, INSECURE, MAX_SIZE_OPTION, MAX_SENDERS_OPTION, NO_FINISH };
+enum { DIRECTORY, LISTEN, TOKEN_FILE, INSECURE, MAX_SIZE, MAX_SENDERS, NO_FINISH };
 
 static const struct option_spec options_of_gather[] = {
 	[DIRECTORY] = {.name = "output",
@@ -30,11 +28,11 @@ static const struct option_spec options_of_gather[] = {
 				"a random one"},
 	[INSECURE] = {.name = "insecure",
 		      .text = "without a key, too, talk to other machines than this one"},
-	[MAX_SIZE_OPTION] = {.name = "max-size",
+	[MAX_SIZE] = {.name = "max-size",
 			     .value = "SIZE",
 			     .text = "refuse what becomes larger",
 			     .standard = "1T"},
-	[MAX_SENDERS_OPTION] = {.name = "max-senders",
+	[MAX_SENDERS] = {.name = "max-senders",
 				.value = "N",
 				.text = "senders that may be connected at a time",
 				.standard = "256"},
@@ -102,8 +100,8 @@ static int run(const struct command *command, const struct options *options)
 	uint64_t max_senders;
 	struct err *err;
 
-	if (!options_size(command, options, MAX_SIZE_OPTION, MAX_SIZE, &wanted.gather.max_size) ||
-	    !options_number(command, options, MAX_SENDERS_OPTION, 1, MAX_SENDERS, &max_senders))
+	if (!options_size(command, options, MAX_SIZE, GATHERING_MAX_SIZE, &wanted.gather.max_size) ||
+	    !options_number(command, options, MAX_SENDERS, 1, GATHERING_MAX_SENDERS, &max_senders))
 		return CLI_USAGE;
 	wanted.gather.max_senders = (size_t)max_senders;
 	if (!wanted.gather.directory)

@@ -6,6 +6,7 @@
 #include "cli/cli.h"
 #include "cli/debug_symbols_option.h"
 #include "cli/file_kind.h"
+#include "cli/gathering.h"
 #include "cli/options.h"
 #include "cli/recording_paths.h"
 #include "cli/serving.h"
@@ -27,6 +28,8 @@ enum {
 	MAX_MEMORY,
 	DEBUG_SYMBOLS,
 	SOURCES,
+	GATHER,
+	GATHER_LISTEN,
 	OPEN
 };
 
@@ -50,6 +53,14 @@ static const struct option_spec options_of_serve[] = {
 			  .text = "web pages from there may read the answers"},
 	[DEBUG_SYMBOLS] = DEBUG_SYMBOLS_OPTION,
 	[SOURCES] = SOURCES_OPTION,
+	[GATHER] = {.name = "gather",
+		    .value = "DIR",
+		    .text = "receive recordings, too, as 'mallow gather -o DIR' does, and show them "
+			    "while they arrive; --token-file and --insecure hold for both"},
+	[GATHER_LISTEN] = {.name = "gather-listen",
+			   .value = "ADDRESS[:PORT]",
+			   .text = "where senders can connect to",
+			   .standard = "127.0.0.1:43512"},
 	[OPEN] = {.name = "open", .text = "open the web interface in a browser"},
 	[TIMEOUT] = {.name = "timeout",
 		     .value = "SECONDS",
@@ -120,8 +131,54 @@ static void look(void *argument, struct catalog *catalog)
 		add_recordings(watched->options, catalog);
 }
 
-static int run(const struct command *command, const struct options *options)
+/* Begins to receive recordings, if that is wanted. *ret NULL: it is not. */
+static struct err *start_gathering(const struct options *options, struct gathering **ret)
 {
+	struct gathering_options wanted = {
+		.gather =
+			{
+				.directory = options->values[GATHER],
+				.listen = options->values[GATHER_LISTEN],
+				.insecure = options->values[INSECURE],
+				.find = true,
+				.max_size = GATHERING_MAX_SIZE,
+				.max_senders = GATHERING_MAX_SENDERS,
+			},
+	};
+	struct err *err;
+
+	*ret = NULL;
+	if (!wanted.gather.directory)
+		return NULL;
+	if (!wanted.gather.listen)
+		wanted.gather.listen = GATHERING_LISTEN;
+	err = gathering_key(options->values[TOKEN_FILE], &wanted.gather.key);
+	return err ? err : gathering_start(&wanted, ret);
+}
+
+/* The operands, and the directory of --gather behind them. *room: owned. */
+static struct err *with_gathered(struct options *options, char ***room)
+{
+	int count = options->operand_count;
+
+	if (!options->values[GATHER])
+		return NULL;
+	*room = calloc((size_t)count + 2, sizeof(**room));
+	if (!*room)
+		return err_no_memory();
+	memcpy(*room, options->operands, (size_t)count * sizeof(**room));
+	(*room)[count] = (char *)options->values[GATHER];
+	options->operands = *room;
+	options->operand_count++;
+	return NULL;
+}
+CLEANUP_DEFINE(struct gathering *, gathering_stop);
+
+static int run(const struct command *command, const struct options *given)
+{
+	struct options all = *given, *options = &all;
+	auto_free char **operands = NULL;
+	cleanup(gathering_stop_at) struct gathering *gathering = NULL;
 	cleanup(catalog_destroy_at) struct catalog *catalog = NULL;
 	struct watched watched = {.options = options};
 	const char *interface = options->values[INTERFACE];
@@ -164,7 +221,11 @@ static int run(const struct command *command, const struct options *options)
 
 	if (!debug_symbols_check(options))
 		return CLI_FAILED;
-	err = catalog_create(&kept, &catalog);
+	err = start_gathering(options, &gathering);
+	if (!err)
+		err = with_gathered(options, &operands);
+	if (!err)
+		err = catalog_create(&kept, &catalog);
 	if (err)
 		return cli_report_err(err);
 	if (!add_recordings(options, catalog))

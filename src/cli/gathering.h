@@ -8,7 +8,9 @@
 #include "cli/options.h"
 #include "stream/gather.h"
 
-#define GATHERING_LISTEN "127.0.0.1"
+#define GATHERING_LISTEN      "127.0.0.1"
+#define GATHERING_MAX_SENDERS 256u
+#define GATHERING_MAX_SIZE    (UINT64_C(1) << 40)
 
 struct gathering;
 

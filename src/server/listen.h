@@ -7,7 +7,7 @@
 
 #include "hosted/err.h"
 
-#define LISTEN_ADDRESS_MAX 96
+#define LISTEN_ADDRESS_MAX 104
 
 struct listening {
 	int fd;

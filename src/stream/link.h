@@ -2,6 +2,8 @@
  * A connection between a sender and a receiver: bytes over TCP, through TLS 1.3 if both have a key.
  * docs/streaming.md says which TLS. Blocking; each call has its time. One thread at a time uses a
  * link, but link_break() may be called by any.
+ *
+ * After an error a link is good for link_close() alone. Errors name the other side.
  */
 #ifndef MALLOW_STREAM_LINK_H
 #define MALLOW_STREAM_LINK_H
@@ -23,23 +25,47 @@ struct link_key {
 
 struct link;
 
-/* Connects, tries each address of the host, and proves the key. timeout_ms: for all of it. */
+/*
+ * Connects, tries each address of the host, and proves the key. timeout_ms: for all of it. Only the
+ * resolver may take longer.
+ */
 struct err *link_connect(const struct socket_place *place, const struct link_key *key,
 			 int timeout_ms, struct link **ret);
-/* The other side of link_connect(). Owns the socket, also on failure. */
+/*
+ * The other side of link_connect(). Owns the socket, also on failure. timeout_ms: for all of the
+ * handshake, however slowly its bytes come. Without a key there is none.
+ */
 struct err *link_accept(int socket, const struct link_key *key, int timeout_ms, struct link **ret);
-/* Accepts NULL. */
+/*
+ * What was sent is still delivered, as far as the other side takes it within a moment. No other
+ * thread may use the link any more. Accepts NULL.
+ */
 void link_close(struct link *link);
 
-/* Sends all of it. An error if the other side takes none for timeout_ms. */
+/*
+ * Sends all of it. An error if the other side takes none for timeout_ms. Each call makes at least
+ * one packet, so what belongs together should be sent together.
+ */
 struct err *link_send(struct link *link, const void *data, size_t size, int timeout_ms);
-/* Receives exactly size bytes, each part within timeout_ms. *closed (if not NULL): the other side
- * closed the connection before the first byte; that is no error then. */
+/*
+ * Receives exactly size bytes, each part within timeout_ms. Small pieces cost little: the link
+ * reads ahead. *closed (if not NULL): the other side closed the connection, or was killed, before
+ * the first byte; that is no error then.
+ *
+ * Without a key, a first byte of 0x15 or 0x16 that 3 follows is taken for TLS: the other side wants
+ * a token, says the error.
+ */
 struct err *link_receive(struct link *link, void *data, size_t size, int timeout_ms, bool *closed);
-/* Waits until there is something to receive. *ret: false: not within timeout_ms. */
+/*
+ * Waits until there is something to receive, were it the connection's end. *ret: false: not within
+ * timeout_ms, which may be 0.
+ */
 struct err *link_wait(struct link *link, int timeout_ms, bool *ret);
 
-/* Ends the connection: all calls on it fail soon. Any thread may call it, also repeatedly. */
+/*
+ * Ends the connection: all calls on it fail soon, also one that is going on. Any thread may call
+ * it, also repeatedly, until link_close() begins.
+ */
 void link_break(struct link *link);
 
 /* The other side, as text: "10.0.0.7:51234", "[::1]:51234". Lives as long as the link. */

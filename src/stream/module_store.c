@@ -8,17 +8,12 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 
+#include "stream/module_check.h"
 #include "symbols/debug_files.h"
 #include "symbols/module_cache.h"
 #include "symbols/program_file.h"
 
 #define INCOMING "incoming-"
-
-/*
- * An ELF file may have 2^32 sections, and libelf makes a struct of each when it opens one. Programs
- * have some dozens.
- */
-#define SECTION_NAMES_MAX (16u << 20)
 
 struct module_store {
 	char *path; /* of the cache */
@@ -125,7 +120,11 @@ static struct err *make_temporary(struct incoming_module *file, const char *fold
 			close(file->fd);
 		strcpy(file->temporary + strlen(file->temporary) - 6, "XXXXXX");
 		file->fd = mkostemp(file->temporary, O_CLOEXEC);
-		if (file->fd < 0 || flock(file->fd, LOCK_EX) < 0 || fstat(file->fd, &status) < 0)
+		if (file->fd < 0)
+			return err_create_errno(errno, "%s", file->temporary);
+		// Where there are no locks, remove_left() gets none either, and removes nothing.
+		flock(file->fd, LOCK_EX);
+		if (fstat(file->fd, &status) < 0)
 			return err_create_errno(errno, "%s", file->temporary);
 	} while (!status.st_nlink);
 	return NULL;
@@ -186,88 +185,6 @@ struct err *module_store_append(struct incoming_module *file, uint64_t offset, c
 	return NULL;
 }
 
-static uint64_t number_at(const uint8_t *at, unsigned int size, bool big_endian)
-{
-	uint64_t number = 0;
-
-	for (unsigned int i = 0; i < size; i++)
-		number |= (uint64_t)at[big_endian ? size - 1 - i : i] << 8 * i;
-	return number;
-}
-
-/*
- * Checks the ELF header's counts, before libelf is given the file. Above 65,279 sections, or 65,534
- * segments, the counts would stand elsewhere in the file, and could be any.
- */
-static const char *check_counts(int fd)
-{
-	uint8_t header[sizeof(Elf64_Ehdr)] = {0};
-
-	if (pread(fd, header, sizeof(header), 0) < (ssize_t)sizeof(Elf32_Ehdr) ||
-	    memcmp(header, ELFMAG, SELFMAG) != 0)
-		return "is not an ELF file";
-
-	bool wide = header[EI_CLASS] == ELFCLASS64, big = header[EI_DATA] == ELFDATA2MSB;
-	uint64_t table = wide ? number_at(header + offsetof(Elf64_Ehdr, e_shoff), 8, big)
-			      : number_at(header + offsetof(Elf32_Ehdr, e_shoff), 4, big);
-	uint64_t sections = number_at(
-		header + (wide ? offsetof(Elf64_Ehdr, e_shnum) : offsetof(Elf32_Ehdr, e_shnum)), 2,
-		big);
-	uint64_t segments = number_at(
-		header + (wide ? offsetof(Elf64_Ehdr, e_phnum) : offsetof(Elf32_Ehdr, e_phnum)), 2,
-		big);
-
-	if ((!sections && table) || sections >= SHN_LORESERVE || segments == PN_XNUM)
-		return "has more sections or segments than a program has";
-	return NULL;
-}
-
-/* Whether the names of sections can be read without taking all memory. */
-static bool has_plain_names(const struct elf_image *image)
-{
-	GElf_Shdr section;
-	size_t names;
-
-	if (elf_getshdrstrndx(image->elf, &names) || !names)
-		return true;
-
-	Elf_Scn *scn = elf_getscn(image->elf, names);
-
-	return scn && gelf_getshdr(scn, &section) && section.sh_size <= SECTION_NAMES_MAX &&
-	       !(section.sh_flags & SHF_COMPRESSED);
-}
-
-/* Returns what is wrong with a file for that build id, or NULL. */
-static const char *check_image(const struct incoming_module *file, const struct elf_image *image)
-{
-	if (!elf_image_has_build_id(image, file->build_id, file->build_id_size))
-		return "does not have this build id";
-	if (!has_plain_names(image))
-		return "has impossible names of sections";
-	if (file->what == MESSAGE_MODULE && !elf_image_is_loadable(image))
-		return "is neither a program nor a shared library";
-	if (file->what == MESSAGE_DEBUG_FILE && !elf_image_has_dwarf(image) &&
-	    !elf_image_has_symbols(image, SHT_SYMTAB))
-		return "has neither debug information nor symbols";
-	return NULL;
-}
-
-/* Checks the file at path, which fd is. */
-static struct err *check(const struct incoming_module *file, int fd, const char *path)
-{
-	cleanup(elf_image_close_at) struct elf_image *image = NULL;
-	const char *wrong = check_counts(fd);
-
-	if (!wrong) {
-		struct err *err = elf_image_open(path, &image);
-
-		if (err)
-			return err;
-		wrong = check_image(file, image);
-	}
-	return wrong ? err_create("the file sent for %s %s", file->path, wrong) : NULL;
-}
-
 /* Whether a file is there already that look-ups take. */
 static bool is_there(const struct incoming_module *file)
 {
@@ -275,7 +192,7 @@ static bool is_there(const struct incoming_module *file)
 	auto_err struct err *err = elf_image_open_file(file->path, &fd);
 
 	if (!err)
-		err = check(file, fd, file->path);
+		err = module_check(fd, file->path, file->what, file->build_id, file->build_id_size);
 	return !err;
 }
 
@@ -302,10 +219,14 @@ static struct err *make_folders(const char *path)
 struct err *module_store_commit(struct incoming_module *file)
 {
 	cleanup(module_store_abandon_at) struct incoming_module *owned = file;
-	struct err *err = check(file, file->fd, file->temporary);
+	struct err *err = module_check(file->fd, file->temporary, file->what, file->build_id,
+				       file->build_id_size);
 
-	if (err || is_there(file))
-		return err;
+	if (err)
+		return err_is_shortage(err) ? err
+					    : err_prefix(err, "the file sent for %s", file->path);
+	if (is_there(file))
+		return NULL;
 	err = make_folders(file->path);
 	if (err)
 		return err;

@@ -11,8 +11,10 @@
 #include "hosted/map.h"
 #include "hosted/vec.h"
 #include "stream/message.h"
+#include "trace/byte_order.h"
 #include "trace/chunk_check.h"
 #include "trace/decode.h"
+#include "trace/live.h"
 
 struct named_modules {
 	struct arena arena; /* build ids and paths */
@@ -173,10 +175,16 @@ static struct err *add_payload(struct named_modules *modules, const struct trace
 
 struct err *named_modules_add(struct named_modules *modules, const void *chunk, size_t size)
 {
+	uint8_t head[LIVE_CHUNK_OFFSET + sizeof(struct live_chunk)] = {0};
 	struct trace_chunk header;
 	const char *expected;
 
-	if (size < sizeof(header) || chunk_check(chunk, &header, &expected) != CHUNK_VALID ||
+	if (size < sizeof(header))
+		return NULL;
+	// Big-endian live tables: records are bytes, only the head is to be turned.
+	memcpy(head, chunk, size < sizeof(head) ? size : sizeof(head));
+	byte_order_turn_head(head);
+	if (chunk_check(head, &header, &expected) != CHUNK_VALID ||
 	    header.kind != TRACE_CHUNK_EVENTS)
 		return NULL;
 

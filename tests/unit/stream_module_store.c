@@ -41,7 +41,8 @@ struct elf {
 		uint8_t id[ID_SIZE];
 	} note;
 	Elf64_Shdr sections[3]; /* none, .symtab, names */
-	char names[8];
+	char names[16];
+	char tail[16];
 };
 
 static struct elf make(const uint8_t *build_id, bool symbols)
@@ -170,6 +171,17 @@ static void taken(void **state)
 	assert_false(lacks(MESSAGE_DEBUG_FILE, module));
 	assert_int_equal(count_files(), 2);
 
+	// A program that holds its debug information needs no debug file.
+	struct elf whole = make(id, true);
+
+	whole.sections[1] = (Elf64_Shdr){.sh_name = 1, .sh_type = SHT_PROGBITS};
+	memcpy(whole.names + 1, ".debug_info", sizeof(".debug_info"));
+	empty(state);
+	assert_ok(store(MESSAGE_MODULE, &whole, sizeof(whole)));
+	assert_false(lacks(MESSAGE_DEBUG_FILE, module));
+	empty(state);
+	assert_ok(store(MESSAGE_MODULE, &program, sizeof(program)));
+
 	// What is there is not replaced, but a file that cannot be used is.
 	assert_ok(store(MESSAGE_MODULE, &debug, sizeof(debug)));
 	assert_true(cached("", &program, sizeof(program)));
@@ -182,7 +194,7 @@ static void taken(void **state)
 	assert_true(lacks(MESSAGE_MODULE, module));
 	assert_ok(store(MESSAGE_MODULE, &debug, sizeof(debug)));
 	assert_true(cached("", &debug, sizeof(debug)));
-	assert_int_equal(count_files(), 2);
+	assert_int_equal(count_files(), 1);
 }
 
 static void on_this_machine(void **state)
@@ -229,9 +241,60 @@ static void refused(void **state)
 	assert_err(store(MESSAGE_MODULE, &bad, sizeof(bad)), "more sections");
 	bad = make(id, true);
 	bad.sections[2].sh_flags = SHF_COMPRESSED;
+	memcpy(bad.names, &(Elf64_Chdr){.ch_type = ELFCOMPRESS_ZLIB, .ch_size = 1}, 16);
+	assert_err(store(MESSAGE_DEBUG_FILE, &bad, sizeof(bad)), "larger than it can");
+	bad = make(id, true);
+	bad.sections[2].sh_type = SHT_PROGBITS;
 	assert_err(store(MESSAGE_DEBUG_FILE, &bad, sizeof(bad)), "names of sections");
+	bad = make(id, true);
+	bad.sections[2].sh_size = UINT64_C(1) << 30;
+	assert_err(store(MESSAGE_DEBUG_FILE, &bad, sizeof(bad)), "names of sections");
+	bad = make(id, true);
+	bad.note.header.n_descsz = UINT32_MAX;
+	assert_err(store(MESSAGE_MODULE, &bad, sizeof(bad)), "build id");
 	assert_int_equal(count_files(), 0);
 	assert_true(lacks(MESSAGE_MODULE, module));
+}
+
+/* Sections that would be large once they are decompressed, in either way. */
+static void bombs(void **state)
+{
+	static const Elf64_Chdr packed = {.ch_type = ELFCOMPRESS_ZLIB, .ch_size = 1u << 30};
+	static const char old[16] = "ZLIB\0\0\0\0\x40";
+	struct elf bad = make(id, true);
+
+	bad.sections[0] = (Elf64_Shdr){0};
+	bad.sections[1].sh_flags = SHF_COMPRESSED;
+	bad.sections[1].sh_offset = offsetof(struct elf, tail);
+	bad.sections[1].sh_size = sizeof(bad.tail);
+	memcpy(bad.tail, &packed, sizeof(bad.tail));
+	assert_err(store(MESSAGE_DEBUG_FILE, &bad, sizeof(bad)), "larger than it can");
+	bad.sections[1].sh_flags = 0;
+	memcpy(bad.tail, old, sizeof(bad.tail));
+	assert_err(store(MESSAGE_DEBUG_FILE, &bad, sizeof(bad)), "larger than it can");
+	bad.tail[8] = 0;
+	assert_ok(store(MESSAGE_DEBUG_FILE, &bad, sizeof(bad)));
+}
+
+/* Any byte may have any value: nothing happens but an error, or a file of this build id. */
+static void any_bytes(void **state)
+{
+	static const uint8_t values[] = {0, 0x7f, 0xff};
+	struct elf elf = make(id, true);
+
+	for (size_t at = 0; at < sizeof(elf); at++) {
+		for (size_t i = 0; i < sizeof(values); i++) {
+			uint8_t *byte = (uint8_t *)&elf + at, kept = *byte;
+
+			*byte = values[i];
+			err_destroy(store(MESSAGE_MODULE, &elf, sizeof(elf)));
+			err_destroy(store(MESSAGE_DEBUG_FILE, &elf, sizeof(elf)));
+			*byte = kept;
+		}
+	}
+	assert_int_equal(count_files(), 2);
+	assert_false(lacks(MESSAGE_MODULE, module));
+	assert_false(lacks(MESSAGE_DEBUG_FILE, module));
 }
 
 static void out_of_order(void **state)
@@ -339,6 +402,8 @@ int main(void)
 		cmocka_unit_test_teardown(taken, empty),
 		cmocka_unit_test_teardown(on_this_machine, empty),
 		cmocka_unit_test_teardown(refused, empty),
+		cmocka_unit_test_teardown(bombs, empty),
+		cmocka_unit_test_teardown(any_bytes, empty),
 		cmocka_unit_test_teardown(out_of_order, empty),
 		cmocka_unit_test_teardown(left, empty),
 		cmocka_unit_test_teardown(no_cache, empty),
