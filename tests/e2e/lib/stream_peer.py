@@ -219,8 +219,9 @@ class Sender(Peer):
             self.write(start, data[start:min(stop, mallow_reader.PAGE)], recording)
 
     def until_acknowledged(self, timeout=PATIENCE):
-        """Until all that was written is in the receiver's file."""
+        """Until all that was written is in the receiver's file. It need not say so unasked."""
         if self.acknowledged < self.writes:
+            self.send(PING)
             self.wait(lambda _: self.acknowledged >= self.writes, timeout)
 
     def ping(self):
@@ -262,7 +263,8 @@ class Received:
     """A recording as it arrives."""
 
     def __init__(self, page, name):
-        self.page, self.name, self.data = page, name, bytearray()
+        # A recording from the offer on; the page is written again when it changes.
+        self.page, self.name, self.data = page, name, bytearray(page)
         self.id, self.ended, self.writes, self.done, self.refused = page[16:32], None, [], False, False
 
     def write(self, offset, data):

@@ -9,7 +9,7 @@ import time
 from conftest import build_sample, clean_environment
 
 PORT = re.compile(r"\bport (\d+)")
-FILE_NAME = re.compile(r"\d{8}_\d{6}_\d+_[^/]*\.mallow")
+FILE_NAME = re.compile(r"\d{8}_\d{6}_\d+_[^/]*\.mallow(\.\d+)?")  # a number where there is such a file
 
 
 class Process:
@@ -101,7 +101,7 @@ class Gather(Process):
     @property
     def files(self):
         """Recordings, by name."""
-        return sorted(path for path in self.folder.iterdir() if path.is_file() and path.suffix == ".mallow")
+        return sorted(path for path in self.folder.iterdir() if path.is_file() and ".mallow" in path.name)
 
     @property
     def file(self):

@@ -145,13 +145,14 @@ def test_a_receiver_that_refuses(listening, mallow, reason, tmp_path):
     assert mallow_reader.read(tmp_path / "r.mallow").header.ended
 
 
+@pytest.mark.long
 def test_not_now(listening, mallow, tmp_path):
     """Refused for a time only, it is offered again."""
     with run_into(mallow, listening, tmp_path / "r.mallow") as streamed, Receiver.accept(listening) as receiver:
         offers = []
-        receiver.refuse = lambda one: offers.append(one) or ((LATER, "the disk is full") if len(offers) < 3 else None)
+        receiver.refuse = lambda one: offers.append(one) or ((LATER, "the disk is full") if len(offers) < 2 else None)
         streamed.do("100")
-        receiver.run(lambda: len(offers) == 3)
+        receiver.run(lambda: len(offers) == 2)
         streamed.run.stdin.close()
         receiver.run(lambda: any(one.done for one in receiver.store.values()))
         assert streamed.wait() == 0
@@ -241,34 +242,43 @@ GARBAGE = {
 }
 
 
-def test_garbage_from_receivers(listening, mallow, tmp_path):
+def test_garbage_from_receivers(mallow, tmp_path):
     """Each ends its connection only: in the end a receiver gets everything."""
-    with run_into(mallow, listening, tmp_path / "r.mallow") as streamed:
+    with Streamed(mallow, tmp_path / "r.mallow", "--listen", "127.0.0.1") as streamed:
         streamed.do("1000")
         for what, garbage in GARBAGE.items():
-            listening.settimeout(30)
-            connection, _ = listening.accept()
-            connection.settimeout(15)
-            connection.sendall(garbage)
-            if what in ("nothing", "cut", "half a greeting", "http"):
-                connection.shutdown(socket.SHUT_WR)
-            got = b""
-            try:
-                while data := connection.recv(1 << 16):
-                    got += data
-            except ConnectionError:
-                pass
-            except TimeoutError:
-                raise AssertionError(f"{what}: the connection goes on; {got[64:200]}") from None
-            connection.close()
-            # Nothing of a recording before an answer to its offer.
+            with socket.create_connection(("127.0.0.1", streamed.port), timeout=8) as connection:
+                connection.sendall(garbage)
+                if what in ("nothing", "cut", "half a greeting"):
+                    connection.shutdown(socket.SHUT_WR)
+                got = b""
+                try:
+                    while data := connection.recv(1 << 16):
+                        got += data
+                except ConnectionError:
+                    pass
+                except TimeoutError:
+                    raise AssertionError(f"{what}: the connection goes on; {got[64:200]}") from None
+            # Nothing of a recording but the offer before an answer to it.
             assert len(got) < 10000, what
-        with Receiver.accept(listening) as receiver:
+        with Receiver.connect(streamed.port) as receiver:
             streamed.run.stdin.close()
             receiver.run(lambda: any(one.done for one in receiver.store.values()))
         assert streamed.wait() == 0
     one, = receiver.store.values()
     assert bytes(one.data) == (tmp_path / "r.mallow").read_bytes()
+
+
+def test_no_receiver_at_first(listening, mallow, tmp_path):
+    """The connection is made again after one that speaks something else."""
+    with run_into(mallow, listening, tmp_path / "r.mallow") as streamed:
+        listening.settimeout(30)
+        with listening.accept()[0] as connection:
+            connection.sendall(GARBAGE["http"])
+        with Receiver.accept(listening) as receiver:
+            streamed.run.stdin.close()
+            receiver.run(lambda: any(one.done for one in receiver.store.values()))
+        assert streamed.wait() == 0
 
 
 def test_messages_of_later_versions(listening, mallow, tmp_path):
@@ -514,9 +524,10 @@ def test_hostile_names(gather, tmp_path):
             sender.send_recording(data[-1], name)
     names = [path.name for path in gathered.folder.iterdir()]
     assert sorted(path.read_bytes() for path in gathered.files) == sorted(data) and len(names) == len(data)
-    for name in names:
-        assert FILE_NAME.fullmatch(name) and len(os.fsencode(name)) <= 255, name
-        assert name.isprintable() and "/" not in name, name
+    # Not two asserts: pytest would show a name, and pytest-xdist cannot pass on what is no UTF-8.
+    wrong = [ascii(name) for name in names if not FILE_NAME.fullmatch(name) or len(os.fsencode(name)) > 255 or
+             not name.isprintable()]
+    assert not wrong
     assert all(line.isprintable() for line in gathered.said), gathered.said
 
 
@@ -569,14 +580,19 @@ BREACHES = {
 }
 
 
+# Of recordings that were not taken: as a refusal may come at any time, they may be on their way still.
+SKIPPED = {"write before a recording", "end before a recording", "another number", "file that nobody asked for",
+           "end of a file that nobody asked for"}
+
+
 def test_breaches(gather):
-    """Each ends its connection, with one line; nothing but recordings that were offered is made."""
+    """Each ends its connection, or the recording is refused, with one line; nothing but recordings is made."""
     gathered = gather("--no-finish")
+    wrong = []
     offered = 0
     for what, breach in BREACHES.items():
         before = len(gathered.said)
-        sender = Sender.connect(gathered.port, greet=False)
-        with sender:
+        with Sender.connect(gathered.port, greet=False) as sender:
             if callable(breach):
                 offered += 1
                 data = made(chunks=1)
@@ -584,34 +600,41 @@ def test_breaches(gather):
                 sender.offer(data)
                 sender.write_all(data)
                 sender.until_acknowledged()
-                breach = breach(data)
-                # What was said of the connection itself and of the recording.
                 before = len(gathered.said)
+                breach = breach(data)
+            outcome = breached(sender, breach, callable(BREACHES[what]), what in SKIPPED)
+        if outcome != "skipped":
             try:
-                sender.send_raw(breach)
-                got = ended(sender, greeted=callable(BREACHES[what]))
-            except TimeoutError:
-                raise AssertionError(f"{what}: the connection goes on; {gathered.said[before:]}") from None
-            except (ConnectionError, BrokenPipeError):
-                got = []
-        assert all(one.kind in (HAVE, stream_peer.FAULT, NEED, ACKNOWLEDGE) for one in got), (what, got)
-        wait_for(lambda: len(gathered.said) > before, seconds=10)
-        assert gathered.alive()
-        time.sleep(0.02)  # for a second line, which there is not
+                wait_for(lambda: len(gathered.said) > before, seconds=5)
+                time.sleep(0.02)  # for a second line, which there is not
+            except AssertionError:
+                pass
         said = gathered.said[before:]
-        assert len(said) == 1 and said[0].isprintable(), (what, said)
+        assert gathered.alive(), what
+        if outcome == "goes on" or len(said) > 1 or (outcome != "skipped" and not said) or \
+                not all(line.isprintable() for line in said):
+            wrong.append((what, outcome, said))
+    assert not wrong
     assert len(list(gathered.folder.iterdir())) <= offered
     assert_serves(gathered)
 
 
-def ended(sender, greeted=False, timeout=10):
-    """What the receiver says until it ends the connection. A greeting may come or not."""
-    if not greeted:
-        try:
-            sender.take(64, timeout)
-        except stream_peer.Ended:
-            return []
-    return sender.until_ended(timeout)[0]
+def breached(sender, breach, greeted, may_be_skipped):
+    """Whether the connection has ended, the recording was refused, or nothing has happened."""
+    try:
+        sender.send_raw(breach)
+        if may_be_skipped:
+            sender.send(PING)
+        if not greeted:
+            sender.take(64)
+        while (got := sender.receive(8)) is not None:
+            if got.kind == REFUSE:
+                return "refused"
+            if got.kind == ACKNOWLEDGE and may_be_skipped:
+                return "skipped"
+    except (stream_peer.Ended, ConnectionError):
+        return "ended"
+    return "goes on"
 
 
 BAD_PAGES = {
@@ -669,17 +692,22 @@ def test_a_replayed_connection(gather):
             sender.take(64)
             got = sender.receive()
             assert (got.kind, got.content[0]) == (REFUSE, COMPLETE)
-            # The writes are of nothing that was taken.
-            sender.until_ended()
+            # The writes are of nothing that was taken: they are skipped, or end the connection.
+            try:
+                sender.send(PING)
+                sender.wait(lambda got: got.kind == ACKNOWLEDGE and path.read_bytes() == data)
+            except (stream_peer.Ended, stream_peer.Broken, ConnectionError):
+                pass
     after = gathered.file.stat()
     assert path.read_bytes() == data and gathered.file == path
     assert (after.st_ino, after.st_mtime_ns) == (before.st_ino, before.st_mtime_ns)
-    # Also by a receiver that was restarted.
+    # Also for a receiver that was restarted there is one file, with those bytes.
     assert gathered.end(signal.SIGINT) == 0
     again = gather("--no-finish")
     with Sender.connect(again.port) as sender:
-        answer = sender.offer(data)
-        assert (answer.kind, answer.content[0]) == (REFUSE, COMPLETE)
+        if sender.offer(data).kind == HAVE:
+            sender.end(len(data))
+            sender.until_done()
     assert again.file.read_bytes() == data
 
 
@@ -921,19 +949,29 @@ def test_it_asks_for_modules(gather, tmp_path):
     assert (stream_peer.MODULE, build_id) not in asked
 
 
-def test_a_file_without_end(gather):
-    """A sender that gives more than a file can be, or in another order."""
-    build_id = os.urandom(20)
+def test_files_that_are_none(gather, tmp_path):
+    """Parts out of order or far away, and more than was asked for: no file is kept, the recording is complete."""
     gathered = gather()
-    for offset in (1, 1 << 62):
+    for at, parts in enumerate(([(1, b"\x7fELF")], [(1 << 62, b"\x7fELF")], [(0, b"\x7fELF"), (0, b"\x7fELF")],
+                                [(0, b"no ELF")], [(0, b"")], [])):
+        build_id = os.urandom(20)
         with Sender.connect(gathered.port) as sender:
-            data = made(modules=[("/nowhere/program", build_id)], chunks=1)
+            data = made(modules=[("/nowhere/program", build_id)], chunks=1, pid=at + 1)
             sender.offer(data)
             sender.write_all(data)
             sender.end(len(data))
-            sender.wait(lambda got: got.kind == NEED)
-            request = sender.needs[0][0]
-            sender.send(FILE, struct.pack("<IQ", request, offset) + b"\x7fELF")
-            sender.until_ended(10)
+            try:
+                while not sender.done:
+                    while sender.needs:
+                        request, what, wanted = sender.needs.pop()
+                        assert wanted == build_id
+                        for offset, part in parts:
+                            sender.send(FILE, struct.pack("<IQ", request, offset) + part)
+                        sender.send(stream_peer.FILE_END, struct.pack("<IB", request, 0))
+                    sender.wait(lambda got: got.kind in (NEED, DONE), 10)
+            except (stream_peer.Ended, ConnectionError):
+                pass
+    cache = tmp_path / "around" / "cache"
+    assert not [path for path in cache.rglob("*") if path.is_file() and "build-id" in str(path)]
     with Sender.connect(gathered.port) as sender:
         sender.send_recording(made(chunks=1))
