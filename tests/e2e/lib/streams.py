@@ -7,6 +7,7 @@ import threading
 import time
 
 from conftest import build_sample, clean_environment
+from processes import wait_for
 
 PORT = re.compile(r"\bport (\d+)")
 FILE_NAME = re.compile(r"\d{8}_\d{6}_\d+_[^/]*\.mallow(\.\d+)?")  # a number where there is such a file
@@ -74,9 +75,9 @@ class Process:
         return self
 
     def __exit__(self, *_):
-        self.kill()
         if self.run.stdin:
-            self.run.stdin.close()
+            self.run.stdin.close()  # a program under it ends by this, and gives up the pipes
+        self.kill()
 
 
 class Gather(Process):
@@ -148,10 +149,21 @@ class Streamed(Process):
         """The number of the program's process."""
         return _child_of(self.pid)
 
+    def wait_until_it_waits(self):
+        """Until the program has ended, and a signal ends but the waiting for a receiver."""
+        wait_for(lambda: blocks(self.pid, signal.SIGINT))
+
     def finish(self, timeout=60):
         """The program ends by itself; the status of `mallow run`."""
         self.run.stdin.close()
         return self.wait(timeout)
+
+
+def blocks(pid, number):
+    """Whether the process's first thread blocks that signal."""
+    with open(f"/proc/{pid}/status") as status:
+        blocked, = (int(line.split()[1], 16) for line in status if line.startswith("SigBlk:"))
+    return blocked >> (number - 1) & 1
 
 
 def _child_of(pid):

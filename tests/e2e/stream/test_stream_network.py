@@ -176,12 +176,11 @@ def test_a_receiver_comes_when_the_program_has_ended(ground):
     streamed.do("20000")
     streamed.wait_for("trying again")
     streamed.run.stdin.close()
-    wait_for(lambda: mallow_reader.Header(streamed.path.read_bytes()).ended)
+    streamed.wait_until_it_waits()
     settle(ground, streamed, ground.gather())
 
 
-@pytest.mark.parametrize("threads", [True])
-def test_a_program_is_killed(ground, threads):
+def test_a_program_is_killed(ground):
     """What it had recorded until then arrives: also what is in its threads' slots."""
     gathered, streamed = ground.gather(), ground.record()
     for i in range(8):
@@ -211,7 +210,7 @@ def test_the_sender_is_killed(ground):
         with contextlib.suppress(ProcessLookupError):
             os.kill(program, signal.SIGKILL)
     assert gathered.end(signal.SIGINT) in (0, 1)
-    assert any("not complete" in line for line in gathered.said), gathered.said
+    assert any("before all had come" in line or "not complete" in line for line in gathered.said), gathered.said
 
 
 @pytest.mark.long
@@ -246,7 +245,7 @@ def test_a_wrong_token(ground):
     streamed.wait_for("(?i)token|key")
     gathered.wait_for("(?i)token|key")
     streamed.run.stdin.close()
-    wait_for(lambda: mallow_reader.Header(streamed.path.read_bytes()).ended)
+    streamed.wait_until_it_waits()
     assert streamed.end(signal.SIGINT) == 0
     assert any("has not arrived" in line for line in streamed.lines)
     assert ground.received() == []
@@ -265,11 +264,11 @@ def test_one_side_without_a_token(ground, without):
     ground.key = ["--insecure"] if without == "sender" else with_key
     streamed = ground.record()
     streamed.do("100")
-    streamed.wait_for("trying again|(?i)token|key|TLS", 40)
+    streamed.wait_for("trying again", 40)
     gathered.wait_for(re.escape(ground.network.sender.address), 40)
     assert ground.received() == []
     streamed.run.stdin.close()
-    wait_for(lambda: mallow_reader.Header(streamed.path.read_bytes()).ended)
+    streamed.wait_until_it_waits()
     assert streamed.end(signal.SIGINT) == 0
     assert any("has not arrived" in line for line in streamed.lines)
 
@@ -369,7 +368,6 @@ def test_what_is_announced(ground):
         assert beacon[32:].rstrip(b"\0") == b"streamed"
         again = ear.recv(2000)
         assert again == beacon
-        streamed.kill()
 
 
 # Little room.
@@ -385,6 +383,7 @@ def small_disk(tmp_path):
     subprocess.run(["umount", "-l", folder], check=True)
 
 
+@pytest.mark.long
 def test_a_full_disk(ground, small_disk):
     """The receiver says so, once; when there is room again it goes on."""
     gathered, streamed = ground.gather(), ground.record()
@@ -456,8 +455,7 @@ def test_stream_only_and_no_receiver(ground):
     streamed = stream_only(ground, "--stream-buffer", "1M")
     streamed.do("100000")
     streamed.run.stdin.close()
-    streamed.wait_for("trying again")
-    time.sleep(0.5)
+    streamed.wait_until_it_waits()
     assert streamed.end(signal.SIGINT) == 0
     assert any("has not arrived" in line and "lost" in line for line in streamed.lines), streamed.lines
 

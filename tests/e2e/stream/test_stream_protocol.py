@@ -100,7 +100,7 @@ def test_what_was_received_opens_at_each_moment(listening, mallow, tmp_path):
         def look(one):
             nonlocal looks
             looks += 1
-            if looks > 200 and looks % 10:
+            if looks > 100 and looks % 10:
                 return
             reader = one.read()
             assert not reader.damages and not reader.missing, (looks, one.writes[-3:])
@@ -109,7 +109,7 @@ def test_what_was_received_opens_at_each_moment(listening, mallow, tmp_path):
             assert counts[-1] >= counts[-2], (looks, one.writes[-3:])
 
         receiver.on_write = look
-        for step in ("10", "t20", "4000", "t3000", "6000", "t30", "40"):
+        for step in ("10", "t20", "3000", "t2000", "3000", "t30", "40"):
             events = int(step.lstrip("t"))
             before = counts[-1]
             streamed.do(step)
@@ -166,7 +166,7 @@ def test_a_silent_receiver(listening, mallow, tmp_path):
         assert receiver.receive().kind == stream_peer.RECORDING
         streamed.do("100", "20000")
         streamed.run.stdin.close()
-        wait_for(lambda: mallow_reader.Header((tmp_path / "r.mallow").read_bytes()).ended)
+        streamed.wait_until_it_waits()
         with pytest.raises(TimeoutError):
             receiver.until_ended(0.5)
         assert streamed.alive()
@@ -576,7 +576,6 @@ BREACHES = {
     "another recording's id": lambda data: stream_peer.write(0, with_page(id=os.urandom(16))),
     "another id alone": lambda data: stream_peer.write(16, os.urandom(16)),
     "another magic": lambda data: stream_peer.write(0, b"\x7fELF"),
-    "short end of it": lambda data: stream_peer.end(len(data) - PAGE),
 }
 
 
@@ -602,19 +601,24 @@ def test_breaches(gather):
                 sender.until_acknowledged()
                 before = len(gathered.said)
                 breach = breach(data)
+            own = f":{sender.socket.getsockname()[1]}"
             outcome = breached(sender, breach, callable(BREACHES[what]), what in SKIPPED)
+
+        def said_of_it():
+            return [line for line in gathered.said[before:] if own in line and " receiving " not in line]
+
         if outcome != "skipped":
             try:
-                wait_for(lambda: len(gathered.said) > before, seconds=5)
+                wait_for(said_of_it, seconds=5)
                 time.sleep(0.02)  # for a second line, which there is not
             except AssertionError:
                 pass
-        said = gathered.said[before:]
+        said = said_of_it()
         assert gathered.alive(), what
         if outcome == "goes on" or len(said) > 1 or (outcome != "skipped" and not said) or \
                 not all(line.isprintable() for line in said):
             wrong.append((what, outcome, said))
-    assert not wrong
+    assert not wrong, "\n".join(map(repr, wrong))
     assert len(list(gathered.folder.iterdir())) <= offered
     assert_serves(gathered)
 
