@@ -139,12 +139,11 @@ struct err *gathering_start(const struct gathering_options *options, struct gath
 		gathering_stop(gathering);
 		return err;
 	}
-	if (gather_port(gathering->gather)) {
+	if (gather_address(gathering->gather)) {
 		char line[512];
 
-		snprintf(line, sizeof(line), "listening on %s, port %u; recordings go to '%s'",
-			 wanted.listen, (unsigned int)gather_port(gathering->gather),
-			 wanted.directory);
+		snprintf(line, sizeof(line), "listening on %s; recordings go to '%s'",
+			 gather_address(gathering->gather), wanted.directory);
 		say(gathering, line);
 	}
 	*ret = gathering;

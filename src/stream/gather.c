@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -12,12 +13,14 @@
 #include <unistd.h>
 
 #include "hosted/cleanup.h"
+#include "hosted/now.h"
 #include "stream/beacon.h"
 #include "stream/gather_data.h"
 
 #define CONNECT_MS     5000
 #define AGAIN_LEAST_MS 200
 #define AGAIN_MOST_MS  3000
+#define STRANGER_NS    UINT64_C(60000000000)
 
 void gather_say(struct gather *gather, const char *format, ...)
 {
@@ -201,6 +204,62 @@ struct accepted {
 	int fd;
 };
 
+/* The text without the port of an address: each attempt comes from another one. */
+static void drop_ports(const char *text, char *ret, size_t room)
+{
+	size_t length = 0;
+
+	for (; *text && length + 1 < room; text++) {
+		ret[length++] = *text;
+		if (*text == ':')
+			text += strspn(text + 1, "0123456789");
+	}
+	ret[length] = '\0';
+}
+
+/*
+ * Says why somebody was not let in. Who tries again and again is named once a minute. Returns how
+ * often that was kept quiet; UINT64_MAX: it is to be kept quiet now.
+ */
+static uint64_t note_stranger(struct gather *gather, const char *text)
+{
+	struct stranger *found = NULL;
+	char short_text[sizeof(found->text)];
+	uint64_t now = now_ns(), unsaid = 0;
+
+	drop_ports(text, short_text, sizeof(short_text));
+	pthread_mutex_lock(&gather->mutex);
+	for (size_t i = 0; i < GATHER_STRANGERS; i++)
+		if (strcmp(gather->strangers[i].text, short_text) == 0)
+			found = &gather->strangers[i];
+	if (found && now - found->said_ns < STRANGER_NS) {
+		found->unsaid++;
+		unsaid = UINT64_MAX;
+	} else {
+		if (!found)
+			found = &gather->strangers[gather->next_stranger++ % GATHER_STRANGERS];
+		else
+			unsaid = found->unsaid;
+		memcpy(found->text, short_text, sizeof(short_text));
+		found->said_ns = now;
+		found->unsaid = 0;
+	}
+	pthread_mutex_unlock(&gather->mutex);
+	return unsaid;
+}
+
+static void say_stranger(struct gather *gather, struct err *err)
+{
+	uint64_t unsaid = note_stranger(gather, err_message(err));
+
+	if (!unsaid)
+		gather_say(gather, "%s", err_message(err));
+	else if (unsaid != UINT64_MAX)
+		gather_say(gather, "%s (and %" PRIu64 " times more since it was said)",
+			   err_message(err), unsaid);
+	err_destroy(err);
+}
+
 static void serve(void *argument)
 {
 	struct accepted accepted = *(struct accepted *)argument;
@@ -214,8 +273,9 @@ static void serve(void *argument)
 	if (!err)
 		err = talk(gather, link, false, &all);
 	if (err && !is_stopping(gather))
-		gather_say(gather, "%s", err_message(err));
-	err_destroy(err);
+		say_stranger(gather, err);
+	else
+		err_destroy(err);
 }
 
 static void *accept_on_and_on(void *argument)
@@ -284,6 +344,7 @@ static struct err *prepare_directory(struct gather *gather)
 static struct err *prepare_listener(struct gather *gather)
 {
 	struct socket_place place;
+	uint16_t port;
 	struct err *err;
 
 	if (!gather->options.listen)
@@ -291,8 +352,13 @@ static struct err *prepare_listener(struct gather *gather)
 	err = socket_place_parse(gather->options.listen, MESSAGE_PORT, &place);
 	if (!err)
 		err = refuse_unless_safe(gather, &place, gather->options.listen);
-	return err ? err
-		   : socket_place_listen(&place, place.port, &gather->listener, &gather->port);
+	if (!err)
+		err = socket_place_listen(&place, place.port, &gather->listener, &port);
+	if (err)
+		return err;
+	snprintf(gather->address, sizeof(gather->address),
+		 strchr(place.host, ':') ? "[%s]:%u" : "%s:%u", place.host, (unsigned int)port);
+	return NULL;
 }
 
 static struct err *start_targets(struct gather *gather)
@@ -426,9 +492,9 @@ void gather_destroy(struct gather *gather)
 	free(gather);
 }
 
-uint16_t gather_port(const struct gather *gather)
+const char *gather_address(const struct gather *gather)
 {
-	return gather->port;
+	return gather->listener >= 0 ? gather->address : NULL;
 }
 
 void gather_look(struct gather *gather, struct gather_state *ret)

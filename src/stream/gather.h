@@ -40,8 +40,8 @@ struct err *gather_create(const struct gather_options *options, struct gather **
 /* Ends all connections; recordings that are not complete stay as they are. Accepts NULL. */
 void gather_destroy(struct gather *gather);
 
-/* Where senders can connect to; 0: nowhere. */
-uint16_t gather_port(const struct gather *gather);
+/* Where senders can connect to: "127.0.0.1:43512"; NULL: nowhere. Lives as long as it does. */
+const char *gather_address(const struct gather *gather);
 
 struct gather_state {
 	size_t senders;    /* connected now */

@@ -20,6 +20,14 @@ struct gathered_sender {
 	struct link *link;
 };
 
+/* Somebody who could not prove the key, or spoke something else. */
+struct stranger {
+	char text[200]; /* what was said of them, without ports */
+	uint64_t said_ns;
+	uint64_t unsaid; /* attempts since then */
+};
+#define GATHER_STRANGERS 16u
+
 struct gather {
 	struct gather_options options;
 	struct module_store *store; /* NULL: there is no cache */
@@ -28,7 +36,7 @@ struct gather {
 	int directory;
 	int listener; /* -1: none */
 	int finder;   /* socket of beacons, -1: none */
-	uint16_t port;
+	char address[SOCKET_PLACE_HOST + 16]; /* where it listens */
 	int stop_pipe[2]; /* closed at the writing end: all threads end */
 	struct link_set links;
 
@@ -37,6 +45,8 @@ struct gather {
 	VEC(struct gathered_sender) senders;
 	VEC(struct gathered_sender) dialled; /* announced senders that a thread connects to; no link */
 	VEC(struct incoming *) arriving;
+	struct stranger strangers[GATHER_STRANGERS];
+	size_t next_stranger;
 	struct trace_id {
 		uint8_t bytes[16];
 	} *done; /* ids of recordings that are complete, in a ring */

@@ -104,10 +104,13 @@ static struct err *talk(struct sender *sender, struct link *link)
  */
 static void say_trouble(struct sender *sender, struct err *err, char *said, size_t room)
 {
-	char text[400];
+	char text[sizeof(sender->trouble)];
 
 	snprintf(text, sizeof(text), "%s", err_message(err));
 	err_destroy(err);
+	pthread_mutex_lock(&sender->mutex);
+	memcpy(sender->trouble, text, sizeof(text));
+	pthread_mutex_unlock(&sender->mutex);
 	if (strcmp(text, said) == 0 || sender_is_settled(sender))
 		return;
 	snprintf(said, room, "%s", text);
@@ -423,6 +426,8 @@ bool sender_outcome(struct sender *sender, size_t i, struct sender_outcome *ret)
 	known = i < sender->recordings.count;
 	if (known)
 		*ret = sender->recordings.items[i]->outcome;
+	if (known && !*ret->why)
+		snprintf(ret->why, sizeof(ret->why), "%.250s", sender->trouble);
 	pthread_mutex_unlock(&sender->mutex);
 	return known;
 }

@@ -37,6 +37,7 @@ struct sender {
 	bool ending, stopping;
 	uint64_t ended_ns; /* since when it is ending */
 	uint64_t heard_ns; /* when a receiver was last heard */
+	char trouble[400]; /* why the last connection failed; empty: it did not */
 	pthread_t connector, acceptor, announcer;
 	bool has_connector, has_acceptor, has_announcer;
 };
