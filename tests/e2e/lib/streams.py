@@ -9,7 +9,7 @@ import time
 from conftest import build_sample, clean_environment
 from processes import wait_for
 
-PORT = re.compile(r"\bport (\d+)")
+PORT = re.compile(r"(?:\bport |listening on \S*:|connect to \S*:)(\d+)")
 FILE_NAME = re.compile(r"\d{8}_\d{6}_\d+_[^/]*\.mallow(\.\d+)?")  # a number where there is such a file
 
 
@@ -89,7 +89,7 @@ class Gather(Process):
             options = ["--listen", listen, *options]
         super().__init__([mallow, "gather", "-o", folder, *options, *targets], **more)
         if listen:
-            self.port = int(self.wait_for(PORT)[1])
+            self.port = int(self.wait_for(PORT, 10)[1])
         # What it said before anybody came.
         self.begun = len(self.printed), len(self.lines)
 
@@ -150,20 +150,13 @@ class Streamed(Process):
         return _child_of(self.pid)
 
     def wait_until_it_waits(self):
-        """Until the program has ended, and a signal ends but the waiting for a receiver."""
-        wait_for(lambda: blocks(self.pid, signal.SIGINT))
+        """Until the program has ended, and a signal ends but the waiting for a receiver: sigtimedwait(2)."""
+        wait_for(lambda: "sigtimedwait" in pathlib.Path(f"/proc/{self.pid}/wchan").read_text())
 
     def finish(self, timeout=60):
         """The program ends by itself; the status of `mallow run`."""
         self.run.stdin.close()
         return self.wait(timeout)
-
-
-def blocks(pid, number):
-    """Whether the process's first thread blocks that signal."""
-    with open(f"/proc/{pid}/status") as status:
-        blocked, = (int(line.split()[1], 16) for line in status if line.startswith("SigBlk:"))
-    return blocked >> (number - 1) & 1
 
 
 def _child_of(pid):

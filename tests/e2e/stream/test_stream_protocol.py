@@ -585,7 +585,10 @@ SKIPPED = {"write before a recording", "end before a recording", "another number
 
 
 def test_breaches(gather):
-    """Each ends its connection, or the recording is refused, with one line; nothing but recordings is made."""
+    """Each ends its connection, or the recording is refused, with one line; nothing but recordings is made.
+
+    Each has a host's name of its own, as the same words about the same host are said once a minute.
+    """
     gathered = gather("--no-finish")
     wrong = []
     offered = 0
