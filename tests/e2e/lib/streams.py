@@ -151,7 +151,10 @@ class Streamed(Process):
 
     def wait_until_it_waits(self):
         """Until the program has ended, and a signal ends but the waiting for a receiver: sigtimedwait(2)."""
-        wait_for(lambda: "sigtimedwait" in pathlib.Path(f"/proc/{self.pid}/wchan").read_text())
+        process = pathlib.Path(f"/proc/{self.pid}")
+        # It waits so for the program, too.
+        wait_for(lambda: not any(path.read_text() for path in process.glob("task/*/children")) and
+                 "sigtimedwait" in (process / "wchan").read_text())
 
     def finish(self, timeout=60):
         """The program ends by itself; the status of `mallow run`."""
