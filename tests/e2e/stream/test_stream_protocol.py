@@ -45,9 +45,9 @@ def made(chunks=3, modules=(), ended=True, **facts):
     return writer.image()
 
 
-def stream_of(data, name=b"program", number=None, files=b""):
+def stream_of(data, name=b"program"):
     """All bytes of a sender that does not wait for answers."""
-    return (greeting(SENDER, number or os.urandom(16)) + stream_peer.offer(data, name) +
+    return (greeting(SENDER, os.urandom(16)) + stream_peer.offer(data, name) +
             b"".join(stream_peer.write(at, data[at:at + PAGE]) for at in range(PAGE, len(data), PAGE)) +
             stream_peer.write(0, data[:PAGE]) + stream_peer.end(len(data)))
 
@@ -510,8 +510,8 @@ def test_many_recordings_on_one_connection(gather):
     assert {path.name for path in gathered.files} == {f"{BEGUN}_{i + 1}_many.mallow" for i in range(20)}
 
 
-HOSTILE_NAMES = [b"../../x", b"", b"a" * 255, b"a\x1b[2J\nb\x7f", b".hidden", b"..", b".", b"/etc/passwd", b"a/b", b"\\x",
-                 b"\xff\xfe", "\u202e\u0085ä".encode(), b"a\0b", b"%s%n", b"-rf", b" ", b"CON", b"x.mallow",
+HOSTILE_NAMES = [b"../../x", b"", b"a" * 255, b"a\x1b[2J\nb\x7f", b".hidden", b"..", b".", b"/etc/passwd", b"a/b",
+                 b"\\x", b"\xff\xfe", "\u202e\u0085ä".encode(), b"a\0b", b"%s%n", b"-rf", b" ", b"CON", b"x.mallow",
                  "ü".encode() * 127, b"\xc3"]
 
 
@@ -886,10 +886,6 @@ def assert_sound(gathered):
     for path in gathered.folder.iterdir():
         assert FILE_NAME.fullmatch(path.name) and not path.is_symlink() and path.stat().st_size < 1 << 41, path
     assert_serves(gathered)
-
-
-def positions(size, dense, step):
-    return sorted({*range(0, min(dense, size)), *range(0, size, step)})
 
 
 def test_damaged_streams(gather, request):
