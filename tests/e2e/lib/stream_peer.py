@@ -97,7 +97,10 @@ class Peer:
         return self
 
     def send_raw(self, data):
-        self.socket.sendall(data)
+        try:
+            self.socket.sendall(data)
+        except ConnectionError as error:
+            raise Ended(self.fault or str(error)) from error
 
     def send(self, kind, content=b"", recording=0):
         self.send_raw(message(kind, content, recording))

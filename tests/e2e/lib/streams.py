@@ -21,7 +21,7 @@ class Process:
         self.run = subprocess.Popen(host.command(*words) if host else words, env=clean_environment(env),
                                     stdin=stdin, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **options)
         self.pid = self.run.pid
-        self.lines, self.printed, self.news = [], [], threading.Condition()
+        self.lines, self.printed, self.both, self.news = [], [], [], threading.Condition()
         self.threads = [threading.Thread(target=self._follow, args=pair, daemon=True)
                         for pair in ((self.run.stderr, self.lines), (self.run.stdout, self.printed))]
         for thread in self.threads:
@@ -31,6 +31,7 @@ class Process:
         for line in pipe:
             with self.news:
                 lines.append(line.decode(errors="backslashreplace").rstrip("\n"))
+                self.both.append(lines[-1])
                 self.news.notify_all()
         with self.news:
             self.news.notify_all()
@@ -91,13 +92,13 @@ class Gather(Process):
         if listen:
             self.port = int(self.wait_for(PORT, 10)[1])
         # What it said before anybody came.
-        self.begun = len(self.printed), len(self.lines)
+        self.begun = len(self.both)
 
     @property
     def said(self):
-        """The lines since it has begun, those of the standard error last."""
+        """The lines since it has begun, of both streams."""
         with self.news:
-            return self.printed[self.begun[0]:] + self.lines[self.begun[1]:]
+            return self.both[self.begun:]
 
     @property
     def files(self):
