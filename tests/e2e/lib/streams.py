@@ -117,12 +117,12 @@ class Gather(Process):
 
 
 class Streamed(Process):
-    """tests/samples/streamed.c, recorded by `mallow run`."""
+    """tests/samples/stream_steps.c, recorded by `mallow run`."""
 
     def __init__(self, mallow, path, *options, finish=False, program=None, **more):
         self.path = path and pathlib.Path(path)
         words = [mallow, "run", *([] if finish else ["--no-finish"]), *(["-o", path] if path else []), *options]
-        super().__init__([*words, "--", program or build_sample("streamed", "gcc", "-O1")],
+        super().__init__([*words, "--", program or build_sample("stream_steps", "gcc", "-O1")],
                          stdin=subprocess.PIPE, **more)
         self.done = 0
 

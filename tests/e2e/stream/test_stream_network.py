@@ -365,7 +365,7 @@ def test_what_is_announced(ground):
         assert len(beacon) == 64 and beacon[:10] == b"\x89MLB\r\n\x1a\n\x01\0"
         assert int.from_bytes(beacon[10:12], "little") == streamed.port and address == ground.network.sender.address
         assert int.from_bytes(beacon[12:16], "little") == streamed.program()
-        assert beacon[32:].rstrip(b"\0") == b"streamed"
+        assert beacon[32:].rstrip(b"\0") == b"stream_steps"
         again = ear.recv(2000)
         assert again == beacon
 

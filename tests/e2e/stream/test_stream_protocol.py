@@ -120,7 +120,7 @@ def test_what_was_received_opens_at_each_moment(listening, mallow, tmp_path):
         assert streamed.wait() == 0
         one, = receiver.store.values()
         assert receiver.other_host == socket.gethostname()[:32]
-    assert one.name == b"streamed" and one.read().header.ended
+    assert one.name == b"stream_steps" and one.read().header.ended
     assert bytes(one.data) == (tmp_path / "r.mallow").read_bytes()
     assert one.page[16:32] == one.data[16:32]
 
@@ -311,7 +311,7 @@ def test_files_of_modules(listening, mallow, tmp_path):
         (number, one), = receiver.recordings.items()
         modules = {bytes.fromhex(module["build_id"]): module["path"] for module in one.read().modules.values()
                    if module["build_id"] and os.path.exists(module["path"])}
-        assert {os.path.basename(path) for path in modules.values()} >= {"streamed", "libc.so.6"}
+        assert {os.path.basename(path) for path in modules.values()} >= {"stream_steps", "libc.so.6"}
         for build_id, path in modules.items():
             with open(path, "rb") as file:
                 assert receiver.get(number, build_id) == file.read(), path
@@ -322,7 +322,7 @@ def test_files_of_modules(listening, mallow, tmp_path):
             for what in (stream_peer.MODULE, DEBUG_FILE):
                 assert receiver.get(number, build_id, what) is None, build_id
         # What has no debug file of its own.
-        streamed_id = next(build_id for build_id, path in modules.items() if path.endswith("/streamed"))
+        streamed_id = next(build_id for build_id, path in modules.items() if path.endswith("/stream_steps"))
         assert receiver.get(number, streamed_id, DEBUG_FILE) is None
         assert streamed.alive()
         receiver.finish(number)
