@@ -20,7 +20,7 @@ static const struct option_spec options_of_gather[] = {
 		       .standard = "."},
 	[LISTEN] = {.name = "listen",
 		    .value = "ADDRESS[:PORT]",
-		    .text = "where senders (--stream) can connect to; 127.0.0.1:43512 if not given, "
+		    .text = "where senders (--stream) can connect to; 127.0.0.1:8200 if not given, "
 			    "with a TARGET nowhere"},
 	[TOKEN_FILE] = {.name = "token-file",
 			.value = "FILE",

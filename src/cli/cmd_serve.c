@@ -60,7 +60,7 @@ static const struct option_spec options_of_serve[] = {
 	[GATHER_LISTEN] = {.name = "gather-listen",
 			   .value = "ADDRESS[:PORT]",
 			   .text = "where senders can connect to",
-			   .standard = "127.0.0.1:43512"},
+			   .standard = "127.0.0.1:8200"},
 	[OPEN] = {.name = "open", .text = "open the web interface in a browser"},
 	[TIMEOUT] = {.name = "timeout",
 		     .value = "SECONDS",

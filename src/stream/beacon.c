@@ -108,7 +108,7 @@ static void send_to(const struct beacon *beacon, struct in_addr address,
 {
 	const struct sockaddr_in to = {
 		.sin_family = AF_INET,
-		.sin_port = htons(MESSAGE_PORT),
+		.sin_port = htons(MESSAGE_BEACON_PORT),
 		.sin_addr = address,
 	};
 

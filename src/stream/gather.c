@@ -395,7 +395,7 @@ static struct err *start_finder(struct gather *gather)
 
 	if (!gather->options.find)
 		return NULL;
-	err = beacon_listen(MESSAGE_PORT, &gather->finder);
+	err = beacon_listen(MESSAGE_BEACON_PORT, &gather->finder);
 	if (err)
 		return err;
 	number = link_set_thread(&gather->announcements, find_on_and_on, gather);

@@ -40,7 +40,7 @@ struct err *gather_create(const struct gather_options *options, struct gather **
 /* Ends all connections; recordings that are not complete stay as they are. Accepts NULL. */
 void gather_destroy(struct gather *gather);
 
-/* Where senders can connect to: "127.0.0.1:43512"; NULL: nowhere. Lives as long as it does. */
+/* Where senders can connect to: "127.0.0.1:8200"; NULL: nowhere. Lives as long as it does. */
 const char *gather_address(const struct gather *gather);
 
 struct gather_state {

@@ -100,7 +100,7 @@ static struct err *check_plain(const struct link *link)
 {
 	if (link->first_size == sizeof(link->first) && link->first[1] == 3 &&
 	    (link->first[0] == 0x16 || link->first[0] == 0x15))
-		return err_create("%s wants a token", link->peer);
+		return err_create("%s wants a token, and none was given here", link->peer);
 	return NULL;
 }
 
@@ -244,17 +244,6 @@ const char *link_peer(const struct link *link)
 	return link->peer;
 }
 
-/* Takes what has arrived. false: the connection is at its end. */
-static bool drain(struct link *link)
-{
-	ssize_t got;
-
-	do
-		got = recv(link->fd, link->buffer, sizeof(link->buffer), 0);
-	while (got > 0);
-	return got < 0 && errno == EAGAIN;
-}
-
 /*
  * A socket that is closed with bytes unread resets the connection, and then the other side may
  * never see what was sent last: why the connection ends.
@@ -263,15 +252,13 @@ static void linger(struct link *link)
 {
 	const uint64_t end = end_after(LINGER_MS);
 	bool late = false;
+	ssize_t got = recv(link->fd, link->buffer, 1, MSG_PEEK);
 
 	shutdown(link->fd, SHUT_WR);
-	if (recv(link->fd, link->buffer, 1, MSG_PEEK) <= 0)
-		return;
-	while (drain(link) && !late) {
+	while (got > 0 && !late && now_ns() < end) {
 		auto_err struct err *err = link_await(link, POLLIN, end, &late);
 
-		if (err)
-			return;
+		got = err ? 0 : recv(link->fd, link->buffer, sizeof(link->buffer), MSG_TRUNC);
 	}
 }
 
@@ -280,8 +267,7 @@ void link_close(struct link *link)
 	if (!link)
 		return;
 	if (!atomic_load(&link->broken)) {
-		if (link->session)
-			link_tls_end(link);
+		link_tls_end(link);
 		linger(link);
 	}
 	link_tls_deinit(link);
@@ -327,6 +313,23 @@ struct err *link_accept(int socket, const struct link_key *key, int timeout_ms, 
 	return create(socket, key, false, end_after(timeout_ms), ret);
 }
 
+/*
+ * Whether a socket is connected with itself. That happens to who connects again and again to a port
+ * of this machine where nobody listens: the kernel may choose that port for this end, too.
+ */
+static bool is_own_peer(int fd)
+{
+	union socket_address own = {0}, peer = {0};
+	socklen_t own_size = sizeof(own), peer_size = sizeof(peer);
+	char own_text[SOCKET_TEXT], peer_text[SOCKET_TEXT];
+
+	if (getsockname(fd, &own.any, &own_size) < 0 || getpeername(fd, &peer.any, &peer_size) < 0)
+		return false;
+	socket_address_text(&own, own_text);
+	socket_address_text(&peer, peer_text);
+	return strcmp(own_text, peer_text) == 0;
+}
+
 /* Returns a socket, or -1 with errno. */
 static int connect_at(const struct addrinfo *to, uint64_t end)
 {
@@ -342,6 +345,8 @@ static int connect_at(const struct addrinfo *to, uint64_t end)
 	while (found < 0 && errno == EINTR);
 	if (found > 0 && getsockopt(fd, SOL_SOCKET, SO_ERROR, &failure, &size) < 0)
 		failure = errno;
+	if (found > 0 && !failure && is_own_peer(fd))
+		failure = ECONNREFUSED;
 	if (found <= 0 || failure) {
 		errno = !found ? ETIMEDOUT : found < 0 ? errno : failure;
 		return -1;

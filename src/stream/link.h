@@ -27,7 +27,7 @@ struct link;
 
 /*
  * Connects, tries each address of the host, and proves the key. timeout_ms: for all of it. Only the
- * resolver may take longer.
+ * resolver may take longer. No signal interrupts it.
  */
 struct err *link_connect(const struct socket_place *place, const struct link_key *key,
 			 int timeout_ms, struct link **ret);
@@ -49,8 +49,8 @@ void link_close(struct link *link);
 struct err *link_send(struct link *link, const void *data, size_t size, int timeout_ms);
 /*
  * Receives exactly size bytes, each part within timeout_ms. Small pieces cost little: the link
- * reads ahead. *closed (if not NULL): the other side closed the connection, or was killed, before
- * the first byte; that is no error then.
+ * reads ahead. *closed (if not NULL): the other side closed the connection before the first byte;
+ * that is no error then. A process that is killed may look like this, too.
  *
  * Without a key, a first byte of 0x15 or 0x16 that 3 follows is taken for TLS: the other side wants
  * a token, says the error.

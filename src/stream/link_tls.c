@@ -5,8 +5,6 @@
 #include <string.h>
 #include <sys/socket.h>
 
-#include "hosted/now.h"
-
 /*
  * TLS 1.3 and nothing else; the pre-shared key with an ephemeral one, so that who learns the token
  * later cannot read what was sent before. AES-128-GCM is several times as fast as GnuTLS's default.
@@ -15,8 +13,8 @@
 #define PRIORITY "NORMAL:-VERS-ALL:+VERS-TLS1.3:-KX-ALL:+ECDHE-PSK:-CIPHER-ALL:+AES-128-GCM"
 #define IDENTITY "mallow"
 
-#define RECORD_FIRST 0x14 /* the types of TLS records: change_cipher_spec, alert, handshake, data  \
-			   */
+/* The types of TLS records, from change_cipher_spec to application_data. */
+#define RECORD_FIRST 0x14
 #define RECORD_LAST  0x17
 
 static bool speaks_tls(const struct link *link)
@@ -31,16 +29,16 @@ static ssize_t pull(gnutls_transport_ptr_t argument, void *data, size_t size)
 	struct link *link = argument;
 	ssize_t got = recv(link->fd, data, size, 0);
 
+	if (got > 0)
+		link_note_first(link, data, (size_t)got);
+	// GnuTLS would take a plain greeting for the head of a long record, and wait for its rest.
+	if (got > 0 && !speaks_tls(link)) {
+		errno = EPROTO;
+		got = -1;
+	}
 	if (got < 0) {
 		link->failure = errno;
-		return -1;
-	}
-	link_note_first(link, data, (size_t)got);
-	// GnuTLS would take a plain greeting for the head of a long record, and wait for its rest.
-	if (!speaks_tls(link)) {
-		gnutls_transport_set_errno(link->session, EPROTO);
-		link->failure = EPROTO;
-		return -1;
+		gnutls_transport_set_errno(link->session, errno);
 	}
 	return got;
 }
@@ -50,8 +48,10 @@ static ssize_t push(gnutls_transport_ptr_t argument, const void *data, size_t si
 	struct link *link = argument;
 	ssize_t sent = send(link->fd, data, size, MSG_NOSIGNAL);
 
-	if (sent < 0)
+	if (sent < 0) {
 		link->failure = errno;
+		gnutls_transport_set_errno(link->session, errno);
+	}
 	return sent;
 }
 
@@ -140,7 +140,8 @@ static bool refuses_key(gnutls_session_t session)
 static struct err *handshake_failed(const struct link *link, int status)
 {
 	if (!speaks_tls(link))
-		return err_create("%s has no token, and a token was given here", link->peer);
+		return err_create("%s speaks no TLS: it has no token, and one was given here",
+				  link->peer);
 	if (status == GNUTLS_E_RECEIVED_ILLEGAL_PARAMETER || status == GNUTLS_E_DECRYPTION_FAILED ||
 	    (status == GNUTLS_E_FATAL_ALERT_RECEIVED && refuses_key(link->session)))
 		return err_create("%s: the tokens differ", link->peer);
@@ -213,7 +214,9 @@ short link_tls_events(const struct link *link)
 
 void link_tls_end(struct link *link)
 {
-	gnutls_bye(link->session, GNUTLS_SHUT_WR);
+	// In the middle of a handshake there is nothing to end.
+	if (link->session && !link->key)
+		gnutls_bye(link->session, GNUTLS_SHUT_WR);
 }
 
 void link_tls_deinit(struct link *link)

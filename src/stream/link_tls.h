@@ -7,7 +7,7 @@
 /* Proves the key to the other side, and has it proven. `end`: the last moment (now_ns()). */
 struct err *link_tls_begin(struct link *link, const struct link_key *key, bool client,
 			   uint64_t end);
-/* Tells the other side that nothing follows. Does not block. */
+/* Tells the other side that nothing follows. Does not block. Accepts a link without TLS. */
 void link_tls_end(struct link *link);
 /* Frees what link_tls_begin() made, also half of it. */
 void link_tls_deinit(struct link *link);

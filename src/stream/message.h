@@ -18,7 +18,8 @@
 #define MESSAGE_NAME_MAX       255u                    /* of a program's name */
 #define MESSAGE_RECORDINGS_MAX 65536u                  /* of one connection */
 #define MESSAGE_BUILD_ID_MAX   64u
-#define MESSAGE_PORT           43512u /* where receivers listen, and where beacons go to */
+#define MESSAGE_PORT           8200u  /* where receivers listen; below those that the kernel gives away */
+#define MESSAGE_BEACON_PORT    43512u /* of UDP */
 #define MESSAGE_PING_MS        5000
 #define MESSAGE_SILENCE_MS     20000
 #define MESSAGE_GREETING_MS    10000

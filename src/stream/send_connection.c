@@ -7,54 +7,12 @@
 #include "hosted/now.h"
 #include "stream/sender_data.h"
 
-#define FLUSH_SIZE   (256u << 10)
 #define LOOK_MS      100         /* between two looks; … */
 #define HURRY_MS     10          /* … once the program has ended, … */
 #define LOOK_MS_MOST 2000        /* … and at most, if a look takes long */
 #define LOOK_PART    20          /* a look is one part of so many of the time, … */
 #define LOOK_MORE    (1u << 20)  /* … but after so many bytes the next one follows at once */
 #define NS_PER_MS    UINT64_C(1000000)
-
-struct err *send_flush(struct connection *connection)
-{
-	struct err *err = NULL;
-
-	if (connection->out.count) {
-		err = link_send(connection->link, connection->out.items, connection->out.count,
-				MESSAGE_SILENCE_MS);
-		connection->said_ns = now_ns();
-	}
-	connection->out.count = 0;
-	return err;
-}
-
-static void append(struct connection *connection, const void *data, size_t size)
-{
-	if (size)
-		memcpy(connection->out.items + connection->out.count, data, size);
-	connection->out.count += size;
-}
-
-struct err *send_message(struct connection *connection, uint32_t kind, uint32_t recording,
-			 const void *first, size_t first_size, const void *rest, size_t rest_size)
-{
-	const struct message_head head = {
-		.size = (uint32_t)(first_size + rest_size), .kind = kind, .recording = recording};
-	uint8_t bytes[MESSAGE_HEAD_SIZE];
-	struct err *err;
-
-	if (!vec_reserve(&connection->out, sizeof(bytes) + head.size))
-		return err_no_memory();
-	message_write_head(&head, bytes);
-	append(connection, bytes, sizeof(bytes));
-	append(connection, first, first_size);
-	append(connection, rest, rest_size);
-	connection->writes += kind == MESSAGE_WRITE;
-	if (connection->out.count < FLUSH_SIZE)
-		return NULL;
-	err = send_flush(connection);
-	return err ? err : send_take_answers(connection);
-}
 
 static struct err *fault(const struct connection *connection, const char *what)
 {
@@ -141,7 +99,7 @@ static struct err *take_one(struct connection *connection)
 	return take_message(connection, &message);
 }
 
-struct err *send_take_answers(struct connection *connection)
+static struct err *take_answers(struct connection *connection)
 {
 	bool waits = true;
 	struct err *err = NULL;
@@ -249,7 +207,7 @@ static struct err *talk(struct connection *connection)
 		if (!err)
 			err = link_wait(connection->link, pause_ms, &waits);
 		if (!err && waits)
-			err = send_take_answers(connection);
+			err = take_answers(connection);
 		if (!err && now_ns() - connection->heard_ns > MESSAGE_SILENCE_MS * NS_PER_MS)
 			err = fault(connection, "it has been silent for 20 seconds");
 	}
@@ -262,6 +220,7 @@ struct err *send_connection(struct sender *sender, struct link *link)
 		.sender = sender,
 		.link = link,
 		.in = malloc(MESSAGE_SIZE_MAX),
+		.take_answers = take_answers,
 		.heard_ns = now_ns(),
 		.said_ns = now_ns(),
 	};

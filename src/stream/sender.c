@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/random.h>
@@ -19,63 +18,11 @@
 #define AGAIN_LEAST_MS  200  /* between two attempts to connect, … */
 #define AGAIN_MOST_MS   3000 /* … at first, and in the end */
 #define BEACON_MS       1000
-#define WRITTEN_MS      1000 /* after the end: what is still written then goes on */
 #define CONNECTIONS_MAX 64
 #define PORT_FIRST      8100u
 #define PORT_LAST       8199u
 #define LOOPBACK        "127.0.0.1"
 #define NS_PER_MS       UINT64_C(1000000)
-
-void sender_say(struct sender *sender, const char *format, ...)
-{
-	char line[600];
-	va_list arguments;
-
-	va_start(arguments, format);
-	vsnprintf(line, sizeof(line), format, arguments);
-	va_end(arguments);
-	pthread_mutex_lock(&sender->mutex);
-	sender->options.say(sender->options.argument, line);
-	pthread_mutex_unlock(&sender->mutex);
-}
-
-size_t sender_count(struct sender *sender)
-{
-	size_t count;
-
-	pthread_mutex_lock(&sender->mutex);
-	count = sender->recordings.count;
-	pthread_mutex_unlock(&sender->mutex);
-	return count;
-}
-
-struct sent_recording *sender_recording(struct sender *sender, size_t i)
-{
-	struct sent_recording *recording;
-
-	pthread_mutex_lock(&sender->mutex);
-	recording = i < sender->recordings.count ? sender->recordings.items[i] : NULL;
-	pthread_mutex_unlock(&sender->mutex);
-	return recording;
-}
-
-static bool is_settled_locked(const struct sender *sender)
-{
-	for (size_t i = 0; i < sender->recordings.count; i++)
-		if (!sender->recordings.items[i]->settled)
-			return false;
-	return sender->ending;
-}
-
-bool sender_is_settled(struct sender *sender)
-{
-	bool settled;
-
-	pthread_mutex_lock(&sender->mutex);
-	settled = sender->stopping || is_settled_locked(sender);
-	pthread_mutex_unlock(&sender->mutex);
-	return settled;
-}
 
 /* Waits. false: the sender stops, or it is ready (fd >= 0: to be read). */
 static bool pause_for(struct sender *sender, int ms)
@@ -356,80 +303,6 @@ void sender_destroy(struct sender *sender)
 	link_set_deinit(&sender->links);
 	pthread_mutex_destroy(&sender->mutex);
 	free(sender);
-}
-
-struct err *sender_add(struct sender *sender, int given, const char *name, bool in_memory)
-{
-	auto_close int fd = given;
-	auto_free struct sent_recording *recording = calloc(1, sizeof(*recording));
-	struct trace_header header;
-	bool good;
-
-	if (!recording)
-		return err_no_memory();
-	if (pread(fd, &header, sizeof(header), 0) == sizeof(header))
-		recording->pid = header.pid;
-	recording->fd = fd;
-	recording->in_memory = in_memory;
-	snprintf(recording->name, sizeof(recording->name), "%s", name);
-	pthread_mutex_lock(&sender->mutex);
-	good = sender->recordings.count < MESSAGE_RECORDINGS_MAX &&
-	       vec_push(&sender->recordings, recording);
-	pthread_mutex_unlock(&sender->mutex);
-	if (!good)
-		return err_create("%s: there are too many recordings", name);
-	recording = NULL;
-	fd = -1;
-	return NULL;
-}
-
-void sender_end(struct sender *sender)
-{
-	pthread_mutex_lock(&sender->mutex);
-	sender->ending = true;
-	sender->ended_ns = sender->heard_ns = now_ns(); // patience begins now
-	pthread_mutex_unlock(&sender->mutex);
-}
-
-/* Whether all that is not settled goes on being written, as by a daemon that was started. */
-static bool is_only_written_locked(const struct sender *sender)
-{
-	for (size_t i = 0; i < sender->recordings.count; i++) {
-		struct sent_recording *recording = sender->recordings.items[i];
-
-		// Other processes may end just after the one that was waited for.
-		recording->outcome.written =
-			!recording->settled &&
-			recording->written_ns > sender->ended_ns + WRITTEN_MS * NS_PER_MS;
-		if (!recording->settled && !recording->outcome.written)
-			return false;
-	}
-	return true;
-}
-
-bool sender_is_busy(struct sender *sender)
-{
-	bool busy;
-
-	pthread_mutex_lock(&sender->mutex);
-	busy = !is_settled_locked(sender) && !is_only_written_locked(sender) &&
-	       now_ns() - sender->heard_ns < SENDER_PATIENCE_MS * NS_PER_MS;
-	pthread_mutex_unlock(&sender->mutex);
-	return busy;
-}
-
-bool sender_outcome(struct sender *sender, size_t i, struct sender_outcome *ret)
-{
-	bool known;
-
-	pthread_mutex_lock(&sender->mutex);
-	known = i < sender->recordings.count;
-	if (known)
-		*ret = sender->recordings.items[i]->outcome;
-	if (known && !*ret->why)
-		snprintf(ret->why, sizeof(ret->why), "%.250s", sender->trouble);
-	pthread_mutex_unlock(&sender->mutex);
-	return known;
 }
 
 uint16_t sender_port(const struct sender *sender)

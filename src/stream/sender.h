@@ -14,9 +14,12 @@
  * It has threads of its own, in which all signals are blocked. The functions may be called by any
  * thread.
  *
- *	sender.c           its threads, and the list of recordings
+ *	sender.c           its threads: who is connected to, and who connects
+ *	sender_list.c      the recordings, and what became of them
  *	send_connection.c  one connection: offers, looks, answers
  *	send_recording.c   one recording on one connection
+ *	send_files.c       modules and debug files for a receiver that has not got them
+ *	send_message.c     messages, many in one packet
  */
 #ifndef MALLOW_STREAM_SENDER_H
 #define MALLOW_STREAM_SENDER_H
@@ -68,7 +71,7 @@ bool sender_is_busy(struct sender *sender);
 struct sender_outcome {
 	bool arrived;    /* all of it, or another sender brought it */
 	bool written;    /* its program goes on writing it: what there was has been sent */
-	char where[128]; /* the receiver: "host (10.0.0.7:43512)"; empty: there was none */
+	char where[128]; /* the receiver: "host (10.0.0.7:8200)"; empty: there was none */
 	char why[256];   /* it did not arrive; empty: nobody said why */
 };
 

@@ -42,6 +42,7 @@ struct sender {
 	bool has_connector, has_acceptor, has_announcer;
 };
 
+/* sender_list.c */
 void sender_say(struct sender *sender, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 /* How many recordings there are. */
@@ -96,17 +97,17 @@ struct connection {
 	uint8_t *in;                     /* MESSAGE_SIZE_MAX */
 	uint64_t writes, acknowledged;
 	uint64_t heard_ns, said_ns;
+	/* Handles what has come in, without waiting: while much is sent, too. */
+	struct err *(*take_answers)(struct connection *connection);
 };
 
 /* Runs a connection to its end, which is none if all recordings are settled. */
 struct err *send_connection(struct sender *sender, struct link *link);
 
-/* Appends a message; it is sent when the buffer is full, or by send_flush(). */
+/* send_message.c. Appends a message; it is sent when the buffer is full, or by send_flush(). */
 struct err *send_message(struct connection *connection, uint32_t kind, uint32_t recording,
 			 const void *first, size_t first_size, const void *rest, size_t rest_size);
 struct err *send_flush(struct connection *connection);
-/* Handles what has come in, without waiting. */
-struct err *send_take_answers(struct connection *connection);
 
 /* send_recording.c */
 struct err *outgoing_create(struct connection *connection, struct sent_recording *recording,

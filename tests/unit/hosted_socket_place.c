@@ -107,6 +107,9 @@ static void text_of_addresses(void **state)
 	socket_address_text(&address, text);
 	assert_string_equal(text, "[2001:db8::7]:81");
 	assert_int_equal(socket_address_port(&address), 81);
+	inet_pton(AF_INET6, "::ffff:10.0.0.7", &address.v6.sin6_addr);
+	socket_address_text(&address, text);
+	assert_string_equal(text, "10.0.0.7:81");
 	address = (union socket_address){.any = {.sa_family = AF_UNIX}};
 	socket_address_text(&address, text);
 	assert_string_equal(text, "a local socket");

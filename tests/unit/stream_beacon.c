@@ -93,7 +93,7 @@ static void all_receivers_of_a_machine_get_it(void **state)
 	int sockets[3];
 
 	for (size_t i = 0; i < 3; i++)
-		assert_ok(beacon_listen(MESSAGE_PORT, &sockets[i]));
+		assert_ok(beacon_listen(MESSAGE_BEACON_PORT, &sockets[i]));
 	assert_ok(beacon_open(&beacon));
 	for (int round = 0; round < 2; round++) {
 		beacon_send(beacon, &content);

@@ -175,8 +175,8 @@ static void key_against_none(void **state)
 	start_as(&server, &key, PATIENCE_MS, greet_as_server);
 	assert_ok(link_connect(&server.place, &none, PATIENCE_MS, &link));
 	assert_err(greet(link), "wants a token");
-	assert_err(stop(&server), "has no token");
 	link_close(link);
+	assert_err(stop(&server), "has no token");
 }
 
 /* Connects a socket that does what a link would not. */
@@ -232,13 +232,29 @@ static void other_side_takes_nothing(void **state)
 	for (int tls = 0; tls < 2; tls++) {
 		make_pair(tls ? &key : &none, &client, &server);
 		assert_err(link_send(client, data, size, SHORT_MS), "took nothing for 30 ms");
-		link_break(server);
-		link_close(server);
-		// Nobody is there any more: an error, no signal.
-		assert_err(link_send(client, data, size, PATIENCE_MS), link_peer(client));
 		link_close(client);
+		link_close(server);
 	}
 	free(data);
+}
+
+/* Nobody is there any more: an error, no signal. */
+static void sent_to_nobody(void **state)
+{
+	static const uint8_t data[1 << 20];
+	struct link *client = NULL, *server = NULL;
+	struct err *err = NULL;
+
+	for (int tls = 0; tls < 2; tls++) {
+		make_pair(tls ? &key : &none, &client, &server);
+		link_close(server);
+		while (!err)
+			err = link_send(client, data, sizeof(data), PATIENCE_MS);
+		assert_non_null(strstr(err_message(err), link_peer(client)));
+		err_destroy(err);
+		err = NULL;
+		link_close(client);
+	}
 }
 
 static void end_in_the_middle(void **state)
@@ -273,22 +289,30 @@ static void end_without_farewell(void **state)
 	link_close(server);
 }
 
+static void *close_link(void *argument)
+{
+	link_close(argument);
+	return NULL;
+}
+
 /* It closes at once, with much unread: what it said last arrives all the same. */
 static void last_words(void **state)
 {
 	static const uint8_t much[200000];
 	struct link *client = NULL, *server = NULL;
+	pthread_t closer;
 	char got[4];
 
 	for (int tls = 0; tls < 2; tls++) {
 		make_pair(tls ? &key : &none, &client, &server);
 		assert_ok(link_send(client, much, sizeof(much), PATIENCE_MS));
 		assert_ok(link_send(server, "why!", 4, PATIENCE_MS));
-		link_close(server);
+		assert_int_equal(pthread_create(&closer, NULL, close_link, server), 0);
 		assert_ok(link_receive(client, got, 4, PATIENCE_MS, NULL));
 		assert_memory_equal(got, "why!", 4);
 		expect_closed(client);
 		link_close(client);
+		pthread_join(closer, NULL);
 	}
 }
 
@@ -461,6 +485,7 @@ int main(void)
 		cmocka_unit_test(key_against_none),
 		cmocka_unit_test(silence),
 		cmocka_unit_test(other_side_takes_nothing),
+		cmocka_unit_test(sent_to_nobody),
 		cmocka_unit_test(end_in_the_middle),
 		cmocka_unit_test(end_without_farewell),
 		cmocka_unit_test(last_words),

@@ -154,13 +154,18 @@ static uint8_t *end_of_room(const struct thread *thread)
 	return (uint8_t *)thread->chunk + thread->slot_size - TRACE_TRAILER_SIZE;
 }
 
-/* Sets the cursor to the end of what is committed. */
+static bool is_full(void)
+{
+	return __atomic_load_n(&recording->file.full, __ATOMIC_RELAXED);
+}
+
+/* Sets the cursor to the end of what is committed. A slot that was closed stays so. */
 static void go_on(struct thread *thread)
 {
 	struct trace_chunk *chunk = thread->chunk;
 
 	thread->cursor = (uint8_t *)(chunk + 1) + committed(chunk);
-	thread->limit = end_of_room(thread);
+	thread->limit = is_full() ? thread->cursor : end_of_room(thread);
 }
 
 bool slot_open(struct thread *thread)
@@ -236,8 +241,7 @@ void slot_close_again(struct thread *thread, struct slot_admission before)
 {
 	bool rolled = thread->sequence != before.sequence;
 
-	if (thread->cursor && (before.closed || rolled) &&
-	    __atomic_load_n(&recording->file.full, __ATOMIC_RELAXED))
+	if (thread->cursor && (before.closed || rolled) && is_full())
 		thread->limit = thread->cursor;
 }
 

@@ -154,7 +154,10 @@ void socket_address_text(const union socket_address *address, char ret[SOCKET_TE
 	const struct sockaddr_in6 *v6 = v6_of(address);
 	char text[INET6_ADDRSTRLEN] = "";
 
-	if (v4) {
+	if (v6 && IN6_IS_ADDR_V4MAPPED(&v6->sin6_addr)) {
+		inet_ntop(AF_INET, &v6->sin6_addr.s6_addr[12], text, sizeof(text));
+		snprintf(ret, SOCKET_TEXT, "%s:%u", text, ntohs(v6->sin6_port));
+	} else if (v4) {
 		inet_ntop(AF_INET, &v4->sin_addr, text, sizeof(text));
 		snprintf(ret, SOCKET_TEXT, "%s:%u", text, ntohs(v4->sin_port));
 	} else if (v6) {

@@ -53,13 +53,16 @@ union socket_address {
 	struct sockaddr_storage storage;
 };
 
-/* Whether that is 127.0.0.0/8 or ::1: nobody but this machine has it. */
+/* Whether that is 127.0.0.0/8 or ::1: it leads to this machine, on every machine. */
 bool socket_address_loopback(const union socket_address *address);
 /* Whether that is 0.0.0.0 or ::, which is every interface to who listens. */
 bool socket_address_wildcard(const union socket_address *address);
 /* 0: it is no address of IP. */
 uint16_t socket_address_port(const union socket_address *address);
-/* "10.0.0.7:8100", "[::1]:8100"; "a local socket" if it is no address of IP. */
+/*
+ * "10.0.0.7:8100", "[::1]:8100"; "a local socket" if it is no address of IP. Who listens at :: sees
+ * an IPv4 client as ::ffff:10.0.0.7; the text is that of IPv4.
+ */
 void socket_address_text(const union socket_address *address, char ret[SOCKET_TEXT]);
 
 CLEANUP_DEFINE(struct addrinfo *, freeaddrinfo);

@@ -28,6 +28,7 @@ GOOD = {"BOOLEAN": "no", "NUMBER": "7", "NATURAL": "0", "SIZE": "64M", "TIME": "
 WORDS = {"SORT": "count,size", "IGNORE": "/dev/null", "PLUMBING": "/dev/null", "OUTFILE": "/dev/null"}
 BAD = {"BOOLEAN": "perhaps", "NUMBER": "many", "SIZE": "64X", "TIME": "2 days", "SIGNAL": "USR3",
        "CHOICE": "neither", "PERIOD": "now", "NATURAL": "4294967296"}
+OTHER_NAMES = {"PRINT_DEPTH": "depth", "CONNECT": "stream", "BROADCAST": "announce"}
 FLAGS = [row for row in ROWS if row[2] == "BOOLEAN" and row[3] == "0"]
 
 
@@ -63,7 +64,7 @@ def test_each_row_is_documented(mallow, command, rows):
     script = made_from_tables(mallow, "mallow.bash")
     offered = completions(script, "mallow", command, "--")
     for name, option, _, _ in rows:
-        assert option == {"PRINT_DEPTH": "depth"}.get(name, name.lower().replace("_", "-"))
+        assert option == OTHER_NAMES.get(name, name.lower().replace("_", "-"))
         assert re.search(rf"--{option}\b", text), option
         assert re.search(rf"--{option}\b", printed), option
         assert f"--{option}" in offered
