@@ -86,7 +86,8 @@ def assert_equal(sent, received):
 def settle(ground, streamed, gathered, status=0, timeout=90):
     """The program ends, and all has arrived."""
     assert streamed.finish(timeout) == status, streamed.lines
-    assert any("has arrived" in line for line in streamed.lines), streamed.lines
+    said = [line for line in streamed.lines if line.startswith("mallow: ")]
+    assert any("has arrived" in line for line in said), said
     gathered.wait_for("complete: ")
     assert_equal(streamed.path, ground.one())
     assert mallow_reader.Header(ground.one().read_bytes()).ended
