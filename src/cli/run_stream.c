@@ -19,7 +19,8 @@
 #include "stream/link_set.h"
 #include "stream/program_name.h"
 
-#define LOOK_MS 50 /* between two looks for new recordings, and for the end */
+#define LOOK_MS 50   /* between two looks for new recordings, and for the end */
+#define SAID_MS 2000 /* a longer waiting is said */
 
 struct run_stream {
 	struct sender *sender;
@@ -33,6 +34,8 @@ struct run_stream {
 	pthread_mutex_t mutex;
 	pthread_cond_t changed;
 	bool ending; /* under the mutex */
+	bool ends_blocked;
+	sigset_t before; /* the signal mask until then */
 };
 
 /* fd: owned. */
@@ -123,6 +126,7 @@ static void *watch(void *argument)
 static void destroy(struct run_stream *stream)
 {
 	run_stream_collect(stream);
+	sigprocmask(SIG_SETMASK, &stream->before, NULL);
 	sender_destroy(stream->sender);
 	descriptor_inbox_close(&stream->inbox);
 	stream->registry.path = NULL; // it is not ours
@@ -195,9 +199,25 @@ void run_stream_add(struct run_stream *stream, int fd)
 		add(stream, own, false);
 }
 
+static void fill_ends(sigset_t *ends)
+{
+	sigemptyset(ends);
+	sigaddset(ends, SIGINT);
+	sigaddset(ends, SIGTERM);
+}
+
 void run_stream_collect(struct run_stream *stream)
 {
-	if (!stream || !stream->has_thread)
+	sigset_t ends;
+
+	if (!stream)
+		return;
+	// From now on Ctrl-C ends the waiting, and not us: the status is the program's.
+	fill_ends(&ends);
+	if (!stream->ends_blocked)
+		sigprocmask(SIG_BLOCK, &ends, &stream->before);
+	stream->ends_blocked = true;
+	if (!stream->has_thread)
 		return;
 	pthread_mutex_lock(&stream->mutex);
 	stream->ending = true;
@@ -240,20 +260,19 @@ static void say_outcomes(struct run_stream *stream)
 void run_stream_end(struct run_stream *stream)
 {
 	const struct timespec moment = {.tv_nsec = LOOK_MS * 1000000};
-	sigset_t ends, before;
 	bool ended = false;
+	sigset_t ends;
 
 	if (!stream)
 		return;
 	run_stream_collect(stream);
-	sigemptyset(&ends);
-	sigaddset(&ends, SIGINT);
-	sigaddset(&ends, SIGTERM);
-	sigprocmask(SIG_BLOCK, &ends, &before);
+	fill_ends(&ends);
 	sender_end(stream->sender);
-	while (!ended && sender_is_busy(stream->sender))
+	for (int looks = 0; !ended && sender_is_busy(stream->sender); looks++) {
+		if (looks == SAID_MS / LOOK_MS)
+			cli_error(CLI_OK, "waiting until all has arrived; Ctrl-C ends that");
 		ended = sigtimedwait(&ends, NULL, &moment) > 0;
+	}
 	say_outcomes(stream);
 	destroy(stream);
-	sigprocmask(SIG_SETMASK, &before, NULL);
 }
