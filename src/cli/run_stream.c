@@ -2,11 +2,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -31,9 +33,7 @@ struct run_stream {
 	size_t added;
 	pthread_t thread;
 	bool has_thread;
-	pthread_mutex_t mutex;
-	pthread_cond_t changed;
-	bool ending; /* under the mutex */
+	int end; /* eventfd: the program has ended */
 	bool ends_blocked;
 	sigset_t before; /* the signal mask until then */
 };
@@ -95,22 +95,17 @@ static void look(struct run_stream *stream)
 		open_recordings(stream);
 }
 
-/* Waits a moment. false: the program has ended. */
+/*
+ * Waits a moment, or until a descriptor has come: the socket holds ten of them, and programs do not
+ * wait for room. false: the program has ended.
+ */
 static bool wait(struct run_stream *stream)
 {
-	struct timespec until;
-	bool ending;
+	struct pollfd polled[] = {{.fd = stream->end, .events = POLLIN},
+				  {.fd = stream->inbox.socket, .events = POLLIN}};
 
-	clock_gettime(CLOCK_REALTIME, &until);
-	until.tv_nsec += LOOK_MS * 1000000;
-	until.tv_sec += until.tv_nsec / 1000000000;
-	until.tv_nsec %= 1000000000;
-	pthread_mutex_lock(&stream->mutex);
-	if (!stream->ending)
-		pthread_cond_timedwait(&stream->changed, &stream->mutex, &until);
-	ending = stream->ending;
-	pthread_mutex_unlock(&stream->mutex);
-	return !ending;
+	poll(polled, 2, LOOK_MS);
+	return !polled[0].revents;
 }
 
 static void *watch(void *argument)
@@ -131,8 +126,8 @@ static void destroy(struct run_stream *stream)
 	descriptor_inbox_close(&stream->inbox);
 	stream->registry.path = NULL; // it is not ours
 	run_registry_deinit(&stream->registry);
-	pthread_cond_destroy(&stream->changed);
-	pthread_mutex_destroy(&stream->mutex);
+	if (stream->end >= 0)
+		close(stream->end);
 	free(stream);
 }
 CLEANUP_DEFINE(struct run_stream *, destroy);
@@ -140,7 +135,11 @@ CLEANUP_DEFINE(struct run_stream *, destroy);
 static struct err *start(struct run_stream *stream)
 {
 	int number;
-	struct err *err = sender_create(&stream->options.sender, &stream->sender);
+	struct err *err;
+
+	if (stream->end < 0)
+		return err_create_errno(errno, "cannot make an event");
+	err = sender_create(&stream->options.sender, &stream->sender);
 
 	if (!err && stream->options.only)
 		err = descriptor_inbox_open(&stream->inbox);
@@ -167,8 +166,7 @@ int run_stream_start(const struct options *options, const char *registry, struct
 	stream->options = wanted;
 	stream->registry.path = (char *)registry;
 	stream->inbox.socket = -1;
-	pthread_mutex_init(&stream->mutex, NULL);
-	pthread_cond_init(&stream->changed, NULL);
+	stream->end = eventfd(0, EFD_CLOEXEC);
 	err = start(stream);
 	if (err) {
 		cli_report_err(err);
@@ -219,10 +217,7 @@ void run_stream_collect(struct run_stream *stream)
 	stream->ends_blocked = true;
 	if (!stream->has_thread)
 		return;
-	pthread_mutex_lock(&stream->mutex);
-	stream->ending = true;
-	pthread_cond_signal(&stream->changed);
-	pthread_mutex_unlock(&stream->mutex);
+	eventfd_write(stream->end, 1);
 	pthread_join(stream->thread, NULL);
 	stream->has_thread = false;
 }
