@@ -5,7 +5,7 @@
 #include "hosted/now.h"
 #include "stream/gather_data.h"
 
-#define ACKNOWLEDGE_EACH 64u /* writes */
+#define ACKNOWLEDGE_EACH 64u                  /* writes */
 #define LOOK_NS          UINT64_C(2000000000) /* between two looks for modules */
 #define RECORDINGS_MAX   4096u                /* of a connection, at a time */
 
@@ -34,7 +34,8 @@ static struct err *send_parts(struct receiving *receiving, uint32_t kind, uint32
 	if (!bytes)
 		return err_no_memory();
 	message_write_head(&head, bytes);
-	memcpy(bytes + MESSAGE_HEAD_SIZE, first, first_size);
+	if (first_size)
+		memcpy(bytes + MESSAGE_HEAD_SIZE, first, first_size);
 	if (rest_size)
 		memcpy(bytes + MESSAGE_HEAD_SIZE + first_size, rest, rest_size);
 	return link_send(receiving->link, bytes, MESSAGE_HEAD_SIZE + head.size, MESSAGE_SILENCE_MS);
