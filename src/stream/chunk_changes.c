@@ -6,16 +6,13 @@
  *
  * No stream may have a gap at the receiver, after any put. The writer goes on while a look reads,
  * but it finishes chunk n of a stream before it begins chunk n + 1. So whoever sees n + 1 and then
- * looks for n finds it whole. A look
+ * looks for n finds it whole.
  *
- *	1. copies the slots that have changed,
- *	2. finds the sealed chunks that are new: behind `walked`, in gaps where a writer had
- *reserved room, and in slots that were sealed where they stand. It looks again until it finds no
- *more,
- *	3. puts these, the chunks of each stream in their order. That need not be the file's order:
- *a slot stands at its place from the beginning, and may be sealed there as the last chunk of its
- *stream,
- *	4. puts the copies of slots.
+ * A look copies the slots that have changed. Then it finds the sealed chunks that are new: behind
+ * `walked`, in gaps where a writer had reserved room, and in slots that were sealed where they
+ * stand. It looks again until it finds no more. It puts these, the chunks of each stream in their
+ * order. That need not be the file's order: a slot stands at its place from the beginning, and may
+ * be sealed there as the last chunk of its stream. At last it puts the copies of slots.
  */
 #include <stdlib.h>
 #include <string.h>
