@@ -21,6 +21,7 @@ void changes_destroy(struct changes *changes)
 	vec_deinit(&changes->chunks.gaps);
 	vec_deinit(&changes->chunks.have);
 	vec_deinit(&changes->chunks.slots);
+	vec_deinit(&changes->chunks.found);
 	vec_deinit(&changes->chunks.copies);
 	vec_deinit(&changes->chunks.copied);
 	vec_deinit(&changes->buffer);

@@ -20,9 +20,19 @@ struct changes_range {
 struct changed_slot {
 	uint64_t offset;
 	uint32_t size;
-	uint64_t commit; /* the commit word as it was put */
-	bool begun;      /* something was put */
-	bool sealed;     /* it has become a sealed chunk in its place: nothing changes any more */
+	struct trace_chunk header; /* as it was put */
+	bool begun;                /* something was put */
+	bool sealed; /* it has become a sealed chunk in its place: nothing changes any more */
+	bool found;  /* the same, but it has not been put yet: it is in `found` */
+};
+
+/* A sealed chunk that was found and not put yet. */
+struct found_chunk {
+	uint64_t offset;
+	uint32_t size;
+	uint32_t stream, sequence; /* TRACE_NO_STREAM, 0: it holds no events */
+	size_t slot;               /* the slot that it was; SIZE_MAX: none */
+	uint64_t key;              /* they are put in this order */
 };
 
 /* The committed part of a slot, copied while its writer went on. */
@@ -33,10 +43,11 @@ struct slot_copy {
 };
 
 struct chunk_changes {
-	uint64_t walked;                    /* where the next chunk is looked for */
-	VEC(struct changes_range) gaps;     /* before that: no chunk that is whole stands there */
-	VEC(struct changes_range) have;     /* the receiver's sealed chunks, ascending */
-	VEC(struct changed_slot) slots;     /* in the order in which they were found */
+	uint64_t walked;                /* where the next chunk is looked for */
+	VEC(struct changes_range) gaps; /* before that: no chunk that is whole stands there */
+	VEC(struct changes_range) have; /* the receiver's sealed chunks, ascending */
+	VEC(struct changed_slot) slots; /* in the order in which they were found */
+	VEC(struct found_chunk) found;
 	VEC(struct slot_copy) copies;
 	VEC(uint8_t) copied;
 };

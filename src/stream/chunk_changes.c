@@ -4,11 +4,17 @@
  *	 header │ sealed │ slot │ sealed │ gap │ sealed │ slot │ …         walked ▼
  *	──────────────────────────────────────────────────────────────────────────
  *
- * A look copies the slots that have changed, then finds the sealed chunks that are new (behind
- * `walked`, and in gaps, where a writer had reserved room), and puts first these and then the
- * copies. In a copy a chunk n means that n - 1 was in the file when the copy was made: so no stream
- * has a gap at the receiver.
+ * No stream may have a gap at the receiver, after any put. The writer goes on while a look reads,
+ * but it finishes chunk n of a stream before it begins chunk n + 1. So whoever sees n + 1 and then
+ * looks for n finds it whole.
+ *
+ * A look copies the slots that have changed. Then it finds the sealed chunks that are new: behind
+ * `walked`, in gaps where a writer had reserved room, and in slots that were sealed where they
+ * stand. It looks again until it finds no more. It puts these, the chunks of each stream in their
+ * order. That need not be the file's order: a slot stands at its place from the beginning, and may
+ * be sealed there as the last chunk of its stream. At last it puts the copies of slots.
  */
+#include <stdlib.h>
 #include <string.h>
 
 #include "stream/changes_data.h"
@@ -64,8 +70,8 @@ static bool is_had(const struct changes *changes, uint64_t offset, uint64_t size
 static struct err *put_sealed(struct changes *changes, uint64_t offset, uint32_t size)
 {
 	const uint8_t *bytes = changes->buffer.items;
-	struct err *err = changes_put(changes, offset + TRACE_PAGE, bytes + TRACE_PAGE,
-				      size - TRACE_PAGE);
+	struct err *err =
+		changes_put(changes, offset + TRACE_PAGE, bytes + TRACE_PAGE, size - TRACE_PAGE);
 
 	if (!err)
 		err = changes_put(changes, offset, bytes, TRACE_PAGE);
@@ -108,18 +114,43 @@ static struct err *add_gap(struct changes *changes, uint64_t offset, uint64_t si
 	return vec_push(&chunks->gaps, gap) ? NULL : err_no_memory();
 }
 
+/* slot: the one that was sealed where it stands; SIZE_MAX: it was none. */
+static struct err *note_found(struct changes *changes, uint64_t offset,
+			      const struct trace_chunk *header, size_t slot)
+{
+	bool events = header->kind == TRACE_CHUNK_EVENTS;
+	const struct found_chunk chunk = {
+		.offset = offset,
+		.size = header->size,
+		.stream = events ? header->stream : TRACE_NO_STREAM,
+		.sequence = events ? chunk_sequence(header) : 0,
+		.slot = slot,
+	};
+
+	return vec_push(&changes->chunks.found, chunk) ? NULL : err_no_memory();
+}
+
+static struct err *note_found_slot(struct changes *changes, size_t number,
+				   const struct trace_chunk *header)
+{
+	struct changed_slot *slot = &changes->chunks.slots.items[number];
+
+	slot->found = true;
+	return note_found(changes, slot->offset, header, number);
+}
+
 /* Takes what stands at offset. *size: how long that is; 0: its end is not in the file yet. */
 static struct err *take(struct changes *changes, uint64_t offset, uint64_t end, uint64_t *size)
 {
 	struct trace_chunk header;
 	enum chunk_verdict verdict;
-	bool whole = false;
 	struct err *err = read_chunk(changes, offset, &header, &verdict);
 
 	if (err)
 		return err;
 	*size = TRACE_PAGE;
-	if (verdict == CHUNK_VALID && header.size > end - offset && offset >= changes->chunks.walked) {
+	if (verdict == CHUNK_VALID && header.size > end - offset &&
+	    offset >= changes->chunks.walked) {
 		*size = 0;
 		return NULL;
 	}
@@ -131,9 +162,9 @@ static struct err *take(struct changes *changes, uint64_t offset, uint64_t end, 
 			return vec_push(&changes->chunks.slots, slot) ? NULL : err_no_memory();
 		}
 		if (header.flags & TRACE_CHUNK_SEALED)
-			err = take_sealed(changes, offset, header.size, &whole);
+			return note_found(changes, offset, &header, SIZE_MAX);
 	}
-	return err || whole ? err : add_gap(changes, offset, *size);
+	return add_gap(changes, offset, *size);
 }
 
 /* Takes all chunks in a range, the rest of which becomes gaps. *stop: where it ended. */
@@ -158,27 +189,195 @@ static struct err *walk(struct changes *changes, uint64_t offset, uint64_t end, 
 	return err;
 }
 
-/* Finds the chunks that were written since the last look. */
+/* Looks at what the file has got at its end. */
+static struct err *walk_end(struct changes *changes)
+{
+	struct chunk_changes *chunks = &changes->chunks;
+	struct err *err = byte_source_size(&changes->source, &changes->size);
+	uint64_t end = changes->size & ~(uint64_t)(TRACE_PAGE - 1), stop;
+
+	if (err || end <= chunks->walked)
+		return err;
+	// A chunk may begin in a gap that the file's end had cut.
+	if (chunks->gaps.count) {
+		const struct changes_range *last = &chunks->gaps.items[chunks->gaps.count - 1];
+
+		if (last->offset + last->size == chunks->walked) {
+			chunks->walked = last->offset;
+			chunks->gaps.count--;
+		}
+	}
+	err = walk(changes, chunks->walked, end, &stop);
+	chunks->walked = stop;
+	return err;
+}
+
+static struct err *walk_gaps(struct changes *changes)
+{
+	struct chunk_changes *chunks = &changes->chunks;
+	VEC(struct changes_range)
+	gaps = {chunks->gaps.items, chunks->gaps.count, chunks->gaps.capacity};
+	struct err *err = NULL;
+	uint64_t stop;
+
+	memset(&chunks->gaps, 0, sizeof(chunks->gaps));
+	for (size_t i = 0; !err && i < gaps.count; i++)
+		err = walk(changes, gaps.items[i].offset, gaps.items[i].offset + gaps.items[i].size,
+			   &stop);
+	vec_deinit(&gaps);
+	return err;
+}
+
+/* Whether a later chunk of the stream was found. */
+static bool has_later(const struct chunk_changes *chunks, const struct trace_chunk *header)
+{
+	for (size_t i = 0; i < chunks->found.count; i++)
+		if (chunks->found.items[i].stream == header->stream &&
+		    chunks->found.items[i].sequence > chunk_sequence(header))
+			return true;
+	return false;
+}
+
+/*
+ * Slots that were sealed where they stand since they were copied: they are put now if a later chunk
+ * of their stream was found.
+ */
+static struct err *find_sealed_slots(struct changes *changes)
+{
+	struct chunk_changes *chunks = &changes->chunks;
+	size_t found = chunks->found.count;
+	struct err *err = NULL;
+
+	for (size_t i = 0; !err && found && i < chunks->slots.count; i++) {
+		const struct changed_slot *slot = &chunks->slots.items[i];
+		struct trace_chunk header;
+		enum chunk_verdict verdict;
+
+		if (slot->sealed || slot->found)
+			continue;
+		err = read_chunk(changes, slot->offset, &header, &verdict);
+		if (!err && verdict == CHUNK_VALID && header.size == slot->size &&
+		    header.flags & TRACE_CHUNK_SEALED && has_later(chunks, &header))
+			err = note_found_slot(changes, i, &header);
+	}
+	return err;
+}
+
+/* Finds the sealed chunks that are new, and slots. */
 static struct err *find_chunks(struct changes *changes)
 {
 	struct chunk_changes *chunks = &changes->chunks;
-	VEC(struct changes_range) gaps = {chunks->gaps.items, chunks->gaps.count,
-					  chunks->gaps.capacity};
-	uint64_t end, stop;
-	struct err *err;
+	struct err *err = NULL;
+	size_t found;
 
-	memset(&chunks->gaps, 0, sizeof(chunks->gaps));
-	err = byte_source_size(&changes->source, &changes->size);
-	for (size_t i = 0; !err && i < gaps.count; i++)
-		err = walk(changes, gaps.items[i].offset,
-			   gaps.items[i].offset + gaps.items[i].size, &stop);
-	vec_deinit(&gaps);
-	end = changes->size & ~(uint64_t)(TRACE_PAGE - 1);
-	if (!err && end > chunks->walked) {
-		err = walk(changes, chunks->walked, end, &stop);
-		chunks->walked = stop;
+	// What stands before a chunk that was found may have been finished behind our back.
+	do {
+		found = chunks->found.count;
+		err = walk_end(changes);
+		if (!err)
+			err = walk_gaps(changes);
+	} while (!err && chunks->found.count > found);
+	return err ? err : find_sealed_slots(changes);
+}
+
+static int compare_numbers(uint64_t a, uint64_t b)
+{
+	return a < b ? -1 : a > b;
+}
+
+static int by_stream(const void *left, const void *right)
+{
+	const struct found_chunk *a = left, *b = right;
+	int order = compare_numbers(a->stream, b->stream);
+
+	if (!order)
+		order = compare_numbers(a->sequence, b->sequence);
+	return order ? order : compare_numbers(a->offset, b->offset);
+}
+
+static int by_key(const void *left, const void *right)
+{
+	const struct found_chunk *a = left, *b = right;
+	int order = compare_numbers(a->key, b->key);
+
+	return order ? order : by_stream(left, right);
+}
+
+/* Into the file's order, but for chunks that stand before earlier ones of their stream. */
+static void sort_found(struct chunk_changes *chunks)
+{
+	struct found_chunk *found = chunks->found.items;
+	size_t count = chunks->found.count;
+
+	if (!count)
+		return;
+	qsort(found, count, sizeof(*found), by_stream);
+	for (size_t i = 0; i < count; i++) {
+		bool follows = i && found[i].stream != TRACE_NO_STREAM &&
+			       found[i - 1].stream == found[i].stream;
+
+		found[i].key = follows && found[i - 1].key > found[i].offset ? found[i - 1].key
+									     : found[i].offset;
+	}
+	qsort(found, count, sizeof(*found), by_key);
+}
+
+static int by_offset(const void *left, const void *right)
+{
+	const struct changes_range *a = left, *b = right;
+
+	return compare_numbers(a->offset, b->offset);
+}
+
+/* After gaps were appended in any order: into ascending order, adjacent ones as one. */
+static struct err *sort_gaps(struct changes *changes)
+{
+	struct chunk_changes *chunks = &changes->chunks;
+	size_t count = chunks->gaps.count;
+	struct err *err = NULL;
+
+	if (!count)
+		return NULL;
+	qsort(chunks->gaps.items, count, sizeof(*chunks->gaps.items), by_offset);
+	chunks->gaps.count = 0;
+	// It is never longer than what was read of it.
+	for (size_t i = 0; !err && i < count; i++) {
+		struct changes_range gap = chunks->gaps.items[i];
+
+		err = add_gap(changes, gap.offset, gap.size);
 	}
 	return err;
+}
+
+/* Puts what was found, unless it is still being written, and then nothing that comes after it. */
+static struct err *put_found(struct changes *changes, enum changes_look which)
+{
+	struct chunk_changes *chunks = &changes->chunks;
+	VEC(uint32_t) late = VEC_EMPTY; /* streams, a chunk of which is not whole */
+	struct err *err = NULL;
+
+	sort_found(chunks);
+	for (size_t i = 0; !err && i < chunks->found.count; i++) {
+		const struct found_chunk *chunk = &chunks->found.items[i];
+		bool whole = true;
+
+		for (size_t j = 0; which == CHANGES_NOW && j < late.count; j++)
+			whole &= late.items[j] != chunk->stream;
+		if (whole)
+			err = take_sealed(changes, chunk->offset, chunk->size, &whole);
+		if (chunk->slot != SIZE_MAX) {
+			chunks->slots.items[chunk->slot].sealed = !err && whole;
+			chunks->slots.items[chunk->slot].found = false;
+		} else if (!err && !whole) {
+			err = add_gap(changes, chunk->offset, chunk->size);
+		}
+		if (!err && !whole && chunk->stream != TRACE_NO_STREAM &&
+		    !vec_push(&late, chunk->stream))
+			err = err_no_memory();
+	}
+	chunks->found.count = 0;
+	vec_deinit(&late);
+	return err ? err : sort_gaps(changes);
 }
 
 /*
@@ -202,9 +401,11 @@ static struct err *copy_slot(struct changes *changes, size_t number)
 			return err;
 		if (verdict != CHUNK_VALID || copy.header.size != slot->size)
 			return NULL; // damaged: it is put as it is at the last look
-		if (slot->begun && copy.header.commit == slot->commit &&
-		    copy.header.flags & TRACE_CHUNK_SLOT)
+		// A chunk begins by its commit word; the other fields are stored after it.
+		if (slot->begun && memcmp(&copy.header, &slot->header, sizeof(copy.header)) == 0)
 			return NULL;
+		if (copy.header.flags & TRACE_CHUNK_SEALED)
+			return note_found_slot(changes, number, &copy.header);
 		committed = chunk_committed(&copy.header);
 		if (!vec_reserve(&chunks->copied, committed + 1))
 			return err_no_memory();
@@ -230,11 +431,11 @@ static struct err *put_slot(struct changes *changes, const struct slot_copy *cop
 	struct changed_slot *slot = &changes->chunks.slots.items[copy->slot];
 	const uint8_t *payload = changes->chunks.copied.items + copy->at;
 	uint32_t committed = chunk_committed(&copy->header);
-	uint32_t from = (uint32_t)slot->commit;
+	uint32_t from = chunk_committed(&slot->header);
 	struct trace_chunk header = copy->header;
 	struct err *err = NULL;
 
-	if (!slot->begun || slot->commit >> 32 != chunk_sequence(&copy->header) ||
+	if (!slot->begun || chunk_sequence(&slot->header) != chunk_sequence(&copy->header) ||
 	    from > committed) {
 		from = 0;
 		// From now on nobody reads the old payload.
@@ -247,17 +448,7 @@ static struct err *put_slot(struct changes *changes, const struct slot_copy *cop
 	if (!err)
 		err = changes_put(changes, slot->offset, &copy->header, sizeof(copy->header));
 	slot->begun = true;
-	slot->commit = copy->header.commit;
-	return err;
-}
-
-/* A slot that is sealed where it stands: all of it is put once more. */
-static struct err *put_sealed_slot(struct changes *changes, struct changed_slot *slot)
-{
-	bool whole;
-	struct err *err = take_sealed(changes, slot->offset, slot->size, &whole);
-
-	slot->sealed = !err && whole;
+	slot->header = copy->header;
 	return err;
 }
 
@@ -269,9 +460,9 @@ static struct err *put_copies(struct changes *changes)
 	for (size_t i = 0; !err && i < chunks->copies.count; i++) {
 		const struct slot_copy *copy = &chunks->copies.items[i];
 
-		err = copy->header.flags & TRACE_CHUNK_SEALED
-			      ? put_sealed_slot(changes, &chunks->slots.items[copy->slot])
-			      : put_slot(changes, copy);
+		// It may have been sealed since it was copied.
+		if (!chunks->slots.items[copy->slot].sealed)
+			err = put_slot(changes, copy);
 	}
 	chunks->copies.count = chunks->copied.count = 0;
 	return err;
@@ -308,8 +499,9 @@ static struct err *put_rest(struct changes *changes)
 
 	for (size_t i = 0; !err && i < chunks->slots.count; i++) {
 		const struct changed_slot *slot = &chunks->slots.items[i];
-		uint64_t from = slot->begun ? payload_at(slot->offset) + (uint32_t)slot->commit
-					    : slot->offset;
+		uint64_t from = slot->begun
+					? payload_at(slot->offset) + chunk_committed(&slot->header)
+					: slot->offset;
 
 		if (!slot->sealed)
 			err = put_range(changes, from, slot->offset + slot->size);
@@ -326,11 +518,13 @@ static struct err *put_rest(struct changes *changes)
 struct err *chunk_changes_look(struct changes *changes, enum changes_look which)
 {
 	struct chunk_changes *chunks = &changes->chunks;
-	size_t known = 0, number = 0;
+	size_t known, number = 0;
 	struct err *err = NULL;
+	bool more;
 
 	// New slots are found on the way. They are copied, too, and then once more is looked for
-	// chunks: so the first look has all that there is.
+	// chunks: so the first look has all that there is. All other slots come once more before
+	// them: one of them may hold the chunk before, and more of it than when it was copied.
 	do {
 		while (!err && number < chunks->slots.count && chunks->copies.count < COPIES_MAX) {
 			if (!chunks->slots.items[number].sealed)
@@ -341,8 +535,13 @@ struct err *chunk_changes_look(struct changes *changes, enum changes_look which)
 		if (!err)
 			err = find_chunks(changes);
 		if (!err)
+			err = put_found(changes, which);
+		if (!err)
 			err = put_copies(changes);
-	} while (!err && (number < known || chunks->slots.count > known));
+		more = number < chunks->slots.count;
+		if (chunks->slots.count > known)
+			number = 0;
+	} while (!err && more);
 	if (!err && which == CHANGES_LAST)
 		err = put_rest(changes);
 	return err;

@@ -145,8 +145,9 @@ static int write_all(int fd, uint64_t offset, const uint8_t *data, size_t size)
 			return written < 0 ? errno : EIO;
 		if ((size_t)written < size - skip) {
 			// The rest, before the first page.
-			int number = write_all(fd, offset + skip + (size_t)written,
-					       data + skip + written, size - skip - (size_t)written);
+			int number =
+				write_all(fd, offset + skip + (size_t)written,
+					  data + skip + written, size - skip - (size_t)written);
 
 			if (number)
 				return number;
@@ -176,8 +177,8 @@ static int create_new(int directory, const struct message *offer, const struct t
 
 	for (int i = 0; fd < 0 && i < NAME_TRIES; i++) {
 		make_name(header, program, i, name);
-		fd = openat(directory, name,
-			    O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+		fd = openat(directory, name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW,
+			    0600);
 		if (fd < 0 && errno != EEXIST)
 			break;
 	}
@@ -211,13 +212,24 @@ static bool is_known_locked(const struct gather *gather, const uint8_t id[16],
 	return false;
 }
 
+/*
+ * A live table is sent anew by each connection, and only its pages that are not zero: the sender
+ * does not know which pages are here. So those of an earlier connection go. Returns 0 or an errno.
+ */
+static int begin_again(int fd, const struct message *offer)
+{
+	if (ftruncate(fd, TRACE_PAGE) < 0)
+		return errno;
+	return write_first_page(fd, offer);
+}
+
 /* Opens the file. -1: refused. */
 static int open_file(struct gather *gather, const struct message *offer,
 		     const struct trace_header *header, struct incoming *incoming,
 		     struct receive_refusal *refusal)
 {
 	bool finished = false;
-	int fd = find_same(gather->directory, header->id, incoming->name, &finished);
+	int fd = find_same(gather->directory, header->id, incoming->name, &finished), number = 0;
 
 	if (fd < 0)
 		return create_new(gather->directory, offer, header, incoming->program,
@@ -228,7 +240,11 @@ static int open_file(struct gather *gather, const struct message *offer,
 		refuse(refusal, MESSAGE_TAKEN, "another 'mallow gather' receives it");
 	else {
 		incoming->resumed = true;
-		return fd;
+		if (header->flags & TRACE_LIVE)
+			number = begin_again(fd, offer);
+		if (!number)
+			return fd;
+		refuse_errno(refusal, number, "the receiver cannot write");
 	}
 	close(fd);
 	return -1;
@@ -376,8 +392,7 @@ static const char *check_page(const struct incoming *incoming, const struct mess
 }
 
 struct err *receive_write(const struct gather *gather, struct incoming *incoming,
-			  const struct message *message, bool *ret,
-			  struct receive_refusal *refusal)
+			  const struct message *message, bool *ret, struct receive_refusal *refusal)
 {
 	const char *wrong = check_page(incoming, message);
 	int number;

@@ -46,8 +46,8 @@ struct err *receive_modules_ask(struct gather *gather, struct incoming *incoming
 		err = ask_for(gather, incoming, MESSAGE_MODULE, incoming->modules_asked, ask,
 			      argument);
 		if (!err)
-			err = ask_for(gather, incoming, MESSAGE_DEBUG_FILE,
-				      incoming->modules_asked, ask, argument);
+			err = ask_for(gather, incoming, MESSAGE_DEBUG_FILE, incoming->modules_asked,
+				      ask, argument);
 		incoming->modules_asked++;
 	}
 	return err;
@@ -124,5 +124,6 @@ struct err *receive_modules_take(struct gather *gather, struct incoming *incomin
 bool receive_modules_waits(const struct incoming *incoming)
 {
 	return incoming->asked.count > 0 ||
-	       (incoming->modules && incoming->modules_asked < named_modules_count(incoming->modules));
+	       (incoming->modules &&
+		incoming->modules_asked < named_modules_count(incoming->modules));
 }
