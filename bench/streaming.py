@@ -40,7 +40,7 @@ class Receiver:
     def __init__(self, place, folder):
         self.folder = folder
         self.process = subprocess.Popen([place.mallow, "gather", "--no-finish", "-o", folder, "--listen", "127.0.0.1:0"],
-                                        env=measuring.clean_environment({"XDG_CACHE_HOME": str(folder / "cache")}),
+                                        env=measuring.clean_environment({"XDG_CACHE_HOME": str(folder.parent)}),
                                         stdout=subprocess.PIPE, text=True)
         self.port = int(self.process.stdout.readline().split(";")[0].rsplit(":", 1)[1])
 

@@ -115,12 +115,12 @@ struct watching {
 	struct run_stream *stream; /* NULL: nothing is sent */
 };
 
-static void note_opened(void *argument, int table)
+static void note_opened(void *argument, int table, pid_t pid)
 {
 	const struct watching *watching = argument;
 
 	if (watching->stream)
-		run_stream_add(watching->stream, table);
+		run_stream_add(watching->stream, table, pid);
 }
 
 /* Makes a report that the program could not make: it was killed, or its helper failed. */

@@ -40,15 +40,14 @@ static void nap(void)
  * Waits until the program has ended, or the recording has before. Who has inherited its descriptor
  * may keep it open for ever.
  */
-static void wait_for_end(struct sender *sender, int fd, bool in_memory)
+static void wait_for_end(struct sender *sender, int fd)
 {
 	struct sender_outcome outcome = {0};
 	struct trace_header header;
 
 	while (sender_outcome(sender, 0, &outcome) && !outcome.settled &&
 	       pread(fd, &header, sizeof(header), 0) == sizeof(header) &&
-	       still_written(fd, &header,
-			     in_memory ? STILL_WRITTEN_BY_OTHERS : STILL_WRITTEN_BY_ANYBODY))
+	       still_written(fd, &header))
 		nap();
 }
 
@@ -77,10 +76,10 @@ static int send_one(const struct stream_options *wanted, int fd)
 		return cli_report_err(err_prefix(err, "the recording is not sent"));
 	}
 	program_name(fd, name, sizeof(name));
-	err = sender_add(sender, fd, name, wanted->only);
+	err = sender_add(sender, fd, name, wanted->only, 0);
 	if (err || own < 0)
 		return cli_report_err(err);
-	wait_for_end(sender, own, wanted->only);
+	wait_for_end(sender, own);
 	close(own);
 	sender_end(sender);
 	while (sender_is_busy(sender))
@@ -103,7 +102,7 @@ static int run(const struct command *command, const struct options *options)
 		return status;
 	// Opened anew: this process must not count as somebody who writes the file.
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", (int)given);
-	fd = open(path, (wanted.only ? O_RDWR : O_RDONLY) | O_CLOEXEC);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return cli_error(CLI_FAILED, "the recording is not sent: descriptor %d: %s",
 				 (int)given, strerror(errno));

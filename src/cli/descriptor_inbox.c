@@ -12,6 +12,7 @@ struct err *descriptor_inbox_open(struct descriptor_inbox *inbox)
 	const char *place = getenv("TMPDIR");
 	struct sockaddr_un *address = &inbox->address;
 	char directory[sizeof(inbox->directory)];
+	const int on = 1;
 
 	*inbox = (struct descriptor_inbox){.socket = -1};
 	// A long directory does not fit into a socket's name.
@@ -27,6 +28,7 @@ struct err *descriptor_inbox_open(struct descriptor_inbox *inbox)
 		return err_create("'%s': too long for a socket", directory);
 	inbox->socket = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	if (inbox->socket < 0 ||
+	    setsockopt(inbox->socket, SOL_SOCKET, SO_PASSCRED, &on, sizeof(on)) < 0 ||
 	    bind(inbox->socket, (struct sockaddr *)address, sizeof(*address)) < 0)
 		return err_create_errno(errno, "cannot make the socket '%s'", address->sun_path);
 	return NULL;
@@ -44,27 +46,46 @@ void descriptor_inbox_close(struct descriptor_inbox *inbox)
 	*inbox->directory = '\0';
 }
 
-bool descriptor_inbox_take(struct descriptor_inbox *inbox, int *fd, enum live_message *ret)
+/* The descriptor and the sender that came with a message. false: no descriptor. */
+static bool read_control(struct msghdr *message, int *fd, pid_t *pid)
+{
+	bool found = false;
+
+	*pid = 0;
+	for (struct cmsghdr *part = CMSG_FIRSTHDR(message); part; part = CMSG_NXTHDR(message, part)) {
+		struct ucred who;
+
+		if (part->cmsg_level != SOL_SOCKET)
+			continue;
+		if (part->cmsg_type == SCM_RIGHTS && part->cmsg_len == CMSG_LEN(sizeof(int))) {
+			memcpy(fd, CMSG_DATA(part), sizeof(*fd));
+			found = true;
+		} else if (part->cmsg_type == SCM_CREDENTIALS &&
+			   part->cmsg_len == CMSG_LEN(sizeof(who))) {
+			memcpy(&who, CMSG_DATA(part), sizeof(who));
+			*pid = who.pid;
+		}
+	}
+	return found;
+}
+
+bool descriptor_inbox_take(struct descriptor_inbox *inbox, int *fd, pid_t *pid,
+			   enum live_message *ret)
 {
 	union {
 		struct cmsghdr header;
-		char space[CMSG_SPACE(sizeof(int))];
+		char space[CMSG_SPACE(sizeof(int)) + CMSG_SPACE(sizeof(struct ucred))];
 	} control;
 	char byte;
 	struct iovec part = {.iov_base = &byte, .iov_len = 1};
 	struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1, .msg_control = &control};
 
 	for (;;) {
-		struct cmsghdr *header;
-
 		message.msg_controllen = sizeof(control);
 		if (recvmsg(inbox->socket, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC) < 0)
 			return false;
-		header = CMSG_FIRSTHDR(&message);
-		if (!header || header->cmsg_type != SCM_RIGHTS ||
-		    header->cmsg_len != CMSG_LEN(sizeof(int)))
+		if (!read_control(&message, fd, pid))
 			continue;
-		memcpy(fd, CMSG_DATA(header), sizeof(*fd));
 		*ret = (enum live_message)byte;
 		return true;
 	}

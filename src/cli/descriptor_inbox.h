@@ -6,6 +6,7 @@
 #define MALLOW_CLI_DESCRIPTOR_INBOX_H
 
 #include <stdbool.h>
+#include <sys/types.h>
 #include <sys/un.h>
 
 #include "hosted/err.h"
@@ -22,7 +23,11 @@ struct err *descriptor_inbox_open(struct descriptor_inbox *ret);
 /* Removes it. Accepts one that could not be opened, or with socket = -1. */
 void descriptor_inbox_close(struct descriptor_inbox *inbox);
 
-/* Takes a message without waiting. *fd is the caller's. false: none is there. */
-bool descriptor_inbox_take(struct descriptor_inbox *inbox, int *fd, enum live_message *ret);
+/*
+ * Takes a message without waiting. *fd is the caller's. *pid: who sent it, by the number that it
+ * has here, in whatever namespace it is; 0: it has none here. false: no message is there.
+ */
+bool descriptor_inbox_take(struct descriptor_inbox *inbox, int *fd, pid_t *pid,
+			   enum live_message *ret);
 
 #endif

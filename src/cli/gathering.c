@@ -15,16 +15,22 @@
 #include "cli/stream_options.h"
 #include "hosted/cleanup.h"
 #include "hosted/now.h"
+#include "hosted/vec.h"
 #include "report/format.h"
+#include "stream/link_set.h"
 #include "stream/token.h"
 
 extern char **environ;
 
 struct gathering {
 	struct gather *gather;
-	bool no_finish;
 	bool terminal;
-	pthread_mutex_t mutex; /* what is printed */
+	pthread_t finisher;
+	bool has_finisher;
+	pthread_mutex_t mutex; /* of all below, and of what is printed */
+	pthread_cond_t changed;
+	bool ending;
+	VEC(char *) complete; /* paths of recordings to be finished */
 	bool shown;            /* a line of progress is on the terminal */
 	uint64_t shown_ns, shown_bytes;
 };
@@ -83,16 +89,13 @@ void gathering_show(struct gathering *gathering)
  * Finishes a recording in a process of its own: that takes memory by the size of the recording. Its
  * errors go to our standard error.
  */
-static void finish(void *argument, const char *path)
+static void finish(const char *path)
 {
-	const struct gathering *gathering = argument;
 	char *const words[] = {"mallow", "finish", "--", (char *)path, NULL};
 	posix_spawn_file_actions_t actions;
 	pid_t child;
 	int number, status;
 
-	if (gathering->no_finish)
-		return;
 	posix_spawn_file_actions_init(&actions);
 	posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
 	number = posix_spawn(&child, "/proc/self/exe", &actions, NULL, words, environ);
@@ -103,6 +106,48 @@ static void finish(void *argument, const char *path)
 	}
 	while (waitpid(child, &status, 0) < 0 && errno == EINTR)
 		;
+}
+
+/* Finishes what is complete, one after the other. */
+static void *finish_all(void *argument)
+{
+	struct gathering *gathering = argument;
+
+	pthread_mutex_lock(&gathering->mutex);
+	while (!gathering->ending || gathering->complete.count) {
+		char *path;
+
+		if (!gathering->complete.count) {
+			pthread_cond_wait(&gathering->changed, &gathering->mutex);
+			continue;
+		}
+		path = gathering->complete.items[0];
+		memmove(gathering->complete.items, gathering->complete.items + 1,
+			--gathering->complete.count * sizeof(path));
+		pthread_mutex_unlock(&gathering->mutex);
+		finish(path);
+		free(path);
+		pthread_mutex_lock(&gathering->mutex);
+	}
+	pthread_mutex_unlock(&gathering->mutex);
+	return NULL;
+}
+
+/* The connection goes on meanwhile: finishing may take long. */
+static void note_complete(void *argument, const char *path)
+{
+	struct gathering *gathering = argument;
+	char *copy = gathering->has_finisher ? strdup(path) : NULL;
+	bool noted;
+
+	if (!copy)
+		return;
+	pthread_mutex_lock(&gathering->mutex);
+	noted = vec_push(&gathering->complete, copy);
+	pthread_cond_signal(&gathering->changed);
+	pthread_mutex_unlock(&gathering->mutex);
+	if (!noted)
+		free(copy);
 }
 
 struct err *gathering_key(const char *file, struct link_key *ret)
@@ -129,11 +174,14 @@ struct err *gathering_start(const struct gathering_options *options, struct gath
 	if (!gathering)
 		return err_no_memory();
 	pthread_mutex_init(&gathering->mutex, NULL);
-	gathering->no_finish = options->no_finish;
 	gathering->terminal = isatty(STDOUT_FILENO);
 	wanted.say = say;
-	wanted.complete = finish;
+	wanted.complete = note_complete;
 	wanted.argument = gathering;
+	pthread_cond_init(&gathering->changed, NULL);
+	gathering->has_finisher =
+		!options->no_finish &&
+		link_set_thread(&gathering->finisher, finish_all, gathering) == 0;
 	err = gather_create(&wanted, &gathering->gather);
 	if (err) {
 		gathering_stop(gathering);
@@ -160,8 +208,16 @@ void gathering_stop(struct gathering *gathering)
 	if (!gathering)
 		return;
 	gather_destroy(gathering->gather);
+	pthread_mutex_lock(&gathering->mutex);
+	gathering->ending = true;
+	pthread_cond_signal(&gathering->changed);
+	pthread_mutex_unlock(&gathering->mutex);
+	if (gathering->has_finisher)
+		pthread_join(gathering->finisher, NULL);
+	vec_deinit(&gathering->complete);
 	clear_locked(gathering);
 	fflush(stdout);
+	pthread_cond_destroy(&gathering->changed);
 	pthread_mutex_destroy(&gathering->mutex);
 	free(gathering);
 }

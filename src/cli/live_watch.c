@@ -134,11 +134,11 @@ static void settle(struct live_watch *watch)
 	watch->tables.count = kept;
 }
 
-static void take(struct live_watch *watch, int table)
+static void take(struct live_watch *watch, int table, pid_t pid)
 {
 	watch->any = true;
 	if (watch->opened)
-		watch->opened(watch->argument, table);
+		watch->opened(watch->argument, table, pid);
 	settle(watch);
 	if (watch->tables.count >= TABLES_MOST || !vec_push(&watch->tables, table))
 		close(table);
@@ -163,13 +163,13 @@ static void print(const struct live_watch *watch, int report)
  * Handles a message. fd is owned: closed now, or kept. LIVE_MESSAGE_LAST only says that a process
  * ended: its table tells the rest.
  */
-static void note(struct live_watch *watch, int fd, enum live_message message)
+static void note(struct live_watch *watch, int fd, pid_t pid, enum live_message message)
 {
 	const struct plea plea = {.table = fd, .asked = message};
 
 	switch (message) {
 	case LIVE_MESSAGE_OPENED:
-		take(watch, fd);
+		take(watch, fd, pid);
 		return;
 	case LIVE_MESSAGE_REPORT:
 		print(watch, fd);
@@ -191,10 +191,11 @@ static void note(struct live_watch *watch, int fd, enum live_message message)
 static void receive(struct live_watch *watch)
 {
 	enum live_message message;
+	pid_t pid;
 	int fd;
 
-	while (descriptor_inbox_take(&watch->inbox, &fd, &message))
-		note(watch, fd, message);
+	while (descriptor_inbox_take(&watch->inbox, &fd, &pid, &message))
+		note(watch, fd, pid, message);
 }
 
 /*

@@ -15,6 +15,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <sys/types.h>
 
 #include "hosted/err.h"
 #include "trace/live.h"
@@ -24,8 +25,8 @@ struct live_watch;
 /* Makes a report of a table. asked: LIVE_MESSAGE_MAKE or one of the messages after it. */
 typedef void live_watch_report(void *argument, int table, enum live_message asked);
 
-/* A process has begun a table. It stays open as long as the watch needs it. */
-typedef void live_watch_opened(void *argument, int table);
+/* A process (0: of unknown number) has begun a table. It stays open as long as the watch needs it. */
+typedef void live_watch_opened(void *argument, int table, pid_t pid);
 
 /*
  * To be called before the first process is started. make and opened (which may be NULL) are called

@@ -23,6 +23,7 @@
 
 #define LOOK_MS 50   /* between two looks for new recordings, and for the end */
 #define SAID_MS 2000 /* a longer waiting is said */
+#define LOOKS_MOST 600 /* at the end, while there are no descriptors */
 
 struct run_stream {
 	struct sender *sender;
@@ -39,60 +40,66 @@ struct run_stream {
 };
 
 /* fd: owned. */
-static void add(struct run_stream *stream, int fd, bool in_memory)
+static void add(struct run_stream *stream, int fd, bool in_memory, pid_t pid)
 {
 	char name[256];
 	struct err *err;
 
 	program_name(fd, name, sizeof(name));
-	err = sender_add(stream->sender, fd, name, in_memory);
+	err = sender_add(stream->sender, fd, name, in_memory, pid);
 	stream->added += !err;
 	cli_report_err(err);
 }
 
-static void open_recordings(struct run_stream *stream)
+/* Opens what is new. false: there is no descriptor for it now; there is when others have arrived. */
+static bool open_recordings(struct run_stream *stream)
 {
 	err_destroy(run_registry_read(&stream->registry));
 	for (; stream->opened < stream->registry.count; stream->opened++) {
 		const char *path = stream->registry.recordings[stream->opened];
 		int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
 
+		if (fd < 0 && (errno == EMFILE || errno == ENFILE))
+			return false;
 		if (fd >= 0)
-			add(stream, fd, false);
+			add(stream, fd, false, 0);
 		else
 			cli_error(CLI_FAILED, "not sent: %s: %s", path, strerror(errno));
 	}
+	return true;
 }
 
-/* Opened anew, so that the file offset is ours. */
-static int reopen(int fd, int flags)
+/* Opens a file anew: the file offset is ours then, and we do not count as who writes it. */
+static int reopen(int fd)
 {
 	char path[32];
 
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	return open(path, flags | O_CLOEXEC);
+	return open(path, O_RDONLY | O_CLOEXEC);
 }
 
 static void take_descriptors(struct run_stream *stream)
 {
 	enum live_message message;
+	pid_t pid;
 	int given;
 
-	while (descriptor_inbox_take(&stream->inbox, &given, &message)) {
-		int fd = message == LIVE_MESSAGE_OPENED ? reopen(given, O_RDWR) : -1;
+	while (descriptor_inbox_take(&stream->inbox, &given, &pid, &message)) {
+		int fd = message == LIVE_MESSAGE_OPENED ? reopen(given) : -1;
 
 		close(given);
 		if (fd >= 0)
-			add(stream, fd, true);
+			add(stream, fd, true, pid);
 	}
 }
 
-static void look(struct run_stream *stream)
+/* false: not all that is new could be opened. */
+static bool look(struct run_stream *stream)
 {
-	if (stream->options.only)
-		take_descriptors(stream);
-	else if (stream->registry.path)
-		open_recordings(stream);
+	if (!stream->options.only)
+		return open_recordings(stream);
+	take_descriptors(stream);
+	return true;
 }
 
 /*
@@ -112,9 +119,13 @@ static void *watch(void *argument)
 {
 	struct run_stream *stream = argument;
 
+	const struct timespec moment = {.tv_nsec = LOOK_MS * 1000000};
+
 	while (wait(stream))
 		look(stream);
-	look(stream);
+	// The program has ended.
+	for (int looks = 0; !look(stream) && looks < LOOKS_MOST; looks++)
+		nanosleep(&moment, NULL);
 	return NULL;
 }
 
@@ -189,12 +200,12 @@ const char *run_stream_registry(const struct run_stream *stream, const char *reg
 	return run_stream_only(stream) ? stream->inbox.address.sun_path : registry;
 }
 
-void run_stream_add(struct run_stream *stream, int fd)
+void run_stream_add(struct run_stream *stream, int fd, pid_t pid)
 {
-	int own = reopen(fd, O_RDONLY);
+	int own = reopen(fd);
 
 	if (own >= 0)
-		add(stream, own, false);
+		add(stream, own, false, pid);
 }
 
 static void fill_ends(sigset_t *ends)

@@ -5,6 +5,8 @@
 #ifndef MALLOW_CLI_RUN_STREAM_H
 #define MALLOW_CLI_RUN_STREAM_H
 
+#include <sys/types.h>
+
 #include "cli/stream_options.h"
 
 struct run_stream;
@@ -25,8 +27,8 @@ bool run_stream_only(const struct run_stream *stream);
  */
 const char *run_stream_registry(const struct run_stream *stream, const char *registry);
 
-/* Adds a live table. fd stays the caller's. */
-void run_stream_add(struct run_stream *stream, int fd);
+/* Adds the live table of a process, 0: of unknown number. fd stays the caller's. */
+void run_stream_add(struct run_stream *stream, int fd, pid_t pid);
 
 /*
  * The program has ended: opens what it has recorded. After that the files may be replaced. Accepts

@@ -72,7 +72,7 @@ static bool wants_compression(const struct finish *finish, enum finish_compress 
 
 static enum finish_state state_of(const struct finish *finish, enum finish_compress compress)
 {
-	if (still_written(finish->source.fd, &finish->header, STILL_WRITTEN_BY_ANYBODY))
+	if (still_written(finish->source.fd, &finish->header))
 		return FINISH_LIVE;
 	if (!(finish->header.flags & TRACE_FINISHED))
 		return FINISH_NEEDED;

@@ -53,6 +53,62 @@ static bool pause_for(struct gather *gather, int ms)
 	return poll(&polled, 1, ms) == 0;
 }
 
+/* The text without the port of an address: each attempt comes from another one. */
+static void drop_ports(const char *text, char *ret, size_t room)
+{
+	size_t length = 0;
+
+	for (; *text && length + 1 < room; text++) {
+		ret[length++] = *text;
+		if (*text == ':')
+			text += strspn(text + 1, "0123456789");
+	}
+	ret[length] = '\0';
+}
+
+/*
+ * Says why somebody was not let in. Who tries again and again is named once a minute. Returns how
+ * often that was kept quiet; UINT64_MAX: it is to be kept quiet now.
+ */
+static uint64_t note_stranger(struct gather *gather, const char *text)
+{
+	struct stranger *found = NULL;
+	char short_text[sizeof(found->text)];
+	uint64_t now = now_ns(), unsaid = 0;
+
+	drop_ports(text, short_text, sizeof(short_text));
+	pthread_mutex_lock(&gather->mutex);
+	for (size_t i = 0; i < GATHER_STRANGERS; i++)
+		if (strcmp(gather->strangers[i].text, short_text) == 0)
+			found = &gather->strangers[i];
+	if (found && now - found->said_ns < STRANGER_NS) {
+		found->unsaid++;
+		unsaid = UINT64_MAX;
+	} else {
+		if (!found)
+			found = &gather->strangers[gather->next_stranger++ % GATHER_STRANGERS];
+		else
+			unsaid = found->unsaid;
+		memcpy(found->text, short_text, sizeof(short_text));
+		found->said_ns = now;
+		found->unsaid = 0;
+	}
+	pthread_mutex_unlock(&gather->mutex);
+	return unsaid;
+}
+
+static void say_stranger(struct gather *gather, struct err *err)
+{
+	uint64_t unsaid = note_stranger(gather, err_message(err));
+
+	if (!unsaid)
+		gather_say(gather, "%s", err_message(err));
+	else if (unsaid != UINT64_MAX)
+		gather_say(gather, "%s (and %" PRIu64 " times more since it was said)",
+			   err_message(err), unsaid);
+	err_destroy(err);
+}
+
 /* Runs a connection and closes its link. */
 static struct err *talk(struct gather *gather, struct link *link, bool dialled, bool *all)
 {
@@ -153,14 +209,28 @@ static bool has_number(const struct gathered_sender *senders, size_t count, cons
 	return false;
 }
 
+/* Whether a beacon from there may be followed: without a key only this machine is talked to. */
+static bool is_safe(const struct gather *gather, const char *address)
+{
+	return gather->options.key.set || gather->options.insecure ||
+	       strncmp(address, "127.", 4) == 0;
+}
+
 /* Connects to a sender that has announced itself, unless it is connected. */
 static void take_beacon(struct gather *gather, const struct beacon_content *content,
 			const char *address)
 {
-	struct dialled *dialled = calloc(1, sizeof(*dialled));
+	struct dialled *dialled;
 	struct gathered_sender sender = {0};
 	bool wanted;
 
+	if (!is_safe(gather, address)) {
+		say_stranger(gather, err_create("%s announces '%s', and is another machine: to take "
+						"it, give a --token-file, or --insecure",
+						address, content->name));
+		return;
+	}
+	dialled = calloc(1, sizeof(*dialled));
 	if (!dialled)
 		return;
 	dialled->gather = gather;
@@ -203,62 +273,6 @@ struct accepted {
 	struct gather *gather;
 	int fd;
 };
-
-/* The text without the port of an address: each attempt comes from another one. */
-static void drop_ports(const char *text, char *ret, size_t room)
-{
-	size_t length = 0;
-
-	for (; *text && length + 1 < room; text++) {
-		ret[length++] = *text;
-		if (*text == ':')
-			text += strspn(text + 1, "0123456789");
-	}
-	ret[length] = '\0';
-}
-
-/*
- * Says why somebody was not let in. Who tries again and again is named once a minute. Returns how
- * often that was kept quiet; UINT64_MAX: it is to be kept quiet now.
- */
-static uint64_t note_stranger(struct gather *gather, const char *text)
-{
-	struct stranger *found = NULL;
-	char short_text[sizeof(found->text)];
-	uint64_t now = now_ns(), unsaid = 0;
-
-	drop_ports(text, short_text, sizeof(short_text));
-	pthread_mutex_lock(&gather->mutex);
-	for (size_t i = 0; i < GATHER_STRANGERS; i++)
-		if (strcmp(gather->strangers[i].text, short_text) == 0)
-			found = &gather->strangers[i];
-	if (found && now - found->said_ns < STRANGER_NS) {
-		found->unsaid++;
-		unsaid = UINT64_MAX;
-	} else {
-		if (!found)
-			found = &gather->strangers[gather->next_stranger++ % GATHER_STRANGERS];
-		else
-			unsaid = found->unsaid;
-		memcpy(found->text, short_text, sizeof(short_text));
-		found->said_ns = now;
-		found->unsaid = 0;
-	}
-	pthread_mutex_unlock(&gather->mutex);
-	return unsaid;
-}
-
-static void say_stranger(struct gather *gather, struct err *err)
-{
-	uint64_t unsaid = note_stranger(gather, err_message(err));
-
-	if (!unsaid)
-		gather_say(gather, "%s", err_message(err));
-	else if (unsaid != UINT64_MAX)
-		gather_say(gather, "%s (and %" PRIu64 " times more since it was said)",
-			   err_message(err), unsaid);
-	err_destroy(err);
-}
 
 static void serve(void *argument)
 {

@@ -82,6 +82,7 @@ struct incoming {
 	char program[NAME_SHOWN + 1];
 	uint32_t pid;
 	uint64_t bytes; /* received now */
+	uint64_t end;   /* where the last of them is in the file */
 	bool resumed;   /* a part was there already */
 	bool ended;     /* all of it has come */
 

@@ -4,15 +4,19 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 #include "hosted/cleanup.h"
 #include "hosted/file_name.h"
 #include "hosted/files/byte_source.h"
+#include "hosted/process_start.h"
 #include "trace/chunk_check.h"
 #include "trace/decode.h"
 
 #define LOOKED_MAX (4u << 20) /* bytes of the file; the executable is among the first records */
 #define CHUNK_MAX  (256u << 10)
+#define LOOK_MS    5
+#define LOOKS      10 /* a recording that has just begun says it within a moment */
 
 static void copy(const char *path, size_t size, char *ret, size_t room)
 {
@@ -86,19 +90,32 @@ static bool find(const struct byte_source *source, char *ret, size_t room)
 	return found;
 }
 
-void program_name(int fd, char *ret, size_t room)
+/* Whether /proc says it of that very process: its number may be another's here. */
+static bool find_in_proc(int fd, char *ret, size_t room)
 {
-	const struct byte_source source = {.name = "the recording", .fd = fd};
 	struct trace_header header;
 	char link[64], path[4096];
 	ssize_t length;
 
-	snprintf(ret, room, "program");
-	if (find(&source, ret, room) ||
-	    pread(fd, &header, sizeof(header), 0) != (ssize_t)sizeof(header))
-		return;
+	if (pread(fd, &header, sizeof(header), 0) != (ssize_t)sizeof(header) ||
+	    process_start_time(header.pid) != header.start_time)
+		return false;
 	snprintf(link, sizeof(link), "/proc/%" PRIu32 "/exe", header.pid);
 	length = readlink(link, path, sizeof(path));
 	if (length > 0)
 		copy(path, (size_t)length, ret, room);
+	return length > 0;
+}
+
+void program_name(int fd, char *ret, size_t room)
+{
+	const struct byte_source source = {.name = "the recording", .fd = fd};
+	const struct timespec moment = {.tv_nsec = LOOK_MS * 1000000};
+
+	snprintf(ret, room, "program");
+	for (int looks = 0; looks < LOOKS; looks++) {
+		if (find(&source, ret, room) || find_in_proc(fd, ret, room))
+			return;
+		nanosleep(&moment, NULL);
+	}
 }

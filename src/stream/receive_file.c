@@ -411,6 +411,8 @@ struct err *receive_write(const struct gather *gather, struct incoming *incoming
 	number = write_all(incoming->fd, message->data.offset, message->data.data,
 			   message->data.size);
 	incoming->bytes += message->data.size;
+	if (message->data.offset + message->data.size > incoming->end)
+		incoming->end = message->data.offset + message->data.size;
 	if (!number)
 		return NULL;
 	refuse_errno(refusal, number, "the receiver cannot write");
@@ -421,9 +423,17 @@ struct err *receive_write(const struct gather *gather, struct incoming *incoming
 struct err *receive_end(const struct gather *gather, struct incoming *incoming, uint64_t size,
 			bool *ret, struct receive_refusal *refusal)
 {
+	struct stat status;
+
 	*ret = false;
 	if (size < TRACE_PAGE || size > gather->options.max_size) {
 		refuse(refusal, MESSAGE_IMPOSSIBLE, "its size is not possible");
+		return NULL;
+	}
+	if (fstat(incoming->fd, &status) < 0 || !status.st_nlink ||
+	    (uint64_t)status.st_size < incoming->end) {
+		refuse(refusal, MESSAGE_LATER,
+		       "somebody has deleted or shortened the file that was received into");
 		return NULL;
 	}
 	// The sender may forget it after this: it must be on the disk.

@@ -32,6 +32,8 @@ static struct err *take_acknowledge(struct connection *connection, const struct 
 {
 	if (message->number > connection->writes)
 		return fault(connection, "it acknowledges what was not sent");
+	if (message->number > connection->acknowledged)
+		sender_note_progress(connection->sender);
 	connection->acknowledged = message->number;
 	for (size_t i = 0; i < connection->outgoing.count; i++)
 		outgoing_acknowledge(connection, connection->outgoing.items[i]);
@@ -58,6 +60,8 @@ static struct err *take_message(struct connection *connection, const struct mess
 	if (message->recording >= connection->outgoing.count)
 		return fault(connection, "it speaks of a recording that was not offered");
 	outgoing = connection->outgoing.items[message->recording];
+	if (message->kind != MESSAGE_REFUSE)
+		sender_note_progress(connection->sender);
 	if (message->kind == MESSAGE_NEED)
 		return send_files_ask(connection, outgoing, message);
 	return outgoing_take(connection, outgoing, message);
@@ -88,9 +92,6 @@ static struct err *take_one(struct connection *connection)
 	if (wrong)
 		return fault(connection, wrong);
 	connection->heard_ns = now_ns();
-	pthread_mutex_lock(&connection->sender->mutex);
-	connection->sender->heard_ns = connection->heard_ns;
-	pthread_mutex_unlock(&connection->sender->mutex);
 	return take_message(connection, &message);
 }
 
@@ -121,6 +122,15 @@ static struct err *greet(struct connection *connection)
 	return err;
 }
 
+/*
+ * Whether the recording need not be offered to a receiver that connects, perhaps again. Who connects
+ * to a sender that listens may want what others have.
+ */
+static bool is_done(struct sender *sender, const struct sent_recording *recording)
+{
+	return sender->listener < 0 && sender_has_settled(sender, recording);
+}
+
 /* Offers recordings that are new, or were refused a while ago. */
 static struct err *offer(struct connection *connection)
 {
@@ -131,21 +141,25 @@ static struct err *offer(struct connection *connection)
 		uint32_t number = (uint32_t)connection->outgoing.count;
 		struct outgoing *outgoing;
 
-		err = outgoing_create(connection, sender_recording(connection->sender, number),
-				      number, &outgoing);
+		err = outgoing_create(sender_recording(connection->sender, number), number,
+				      &outgoing);
 		if (err)
 			return err;
 		if (!vec_push(&connection->outgoing, outgoing)) {
-			outgoing_destroy(outgoing);
+			outgoing_destroy(connection, outgoing);
 			return err_no_memory();
 		}
-		err = outgoing_offer(connection, outgoing);
+		if (!is_done(connection->sender, outgoing->recording))
+			err = outgoing_offer(connection, outgoing);
 	}
 	for (size_t i = 0; !err && i < connection->outgoing.count; i++) {
 		struct outgoing *outgoing = connection->outgoing.items[i];
 
 		if (outgoing->state == OUTGOING_LATER && now_ns() >= outgoing->again_ns)
 			err = outgoing_offer(connection, outgoing);
+		if (outgoing->state == OUTGOING_SETTLED &&
+		    is_done(connection->sender, outgoing->recording))
+			outgoing_forget(connection, outgoing);
 	}
 	return err;
 }
@@ -177,25 +191,11 @@ static struct err *send_all(struct connection *connection, int *pause_ms)
 	return err;
 }
 
-/* Whether nothing is left to do: another receiver may have been faster. */
-static bool is_over(struct connection *connection)
-{
-	if (!sender_is_settled(connection->sender))
-		return false;
-	for (size_t i = 0; i < connection->outgoing.count; i++) {
-		enum outgoing_state state = connection->outgoing.items[i]->state;
-
-		if (state != OUTGOING_SETTLED && state != OUTGOING_LATER)
-			return sender_is_stopping(connection->sender);
-	}
-	return true;
-}
-
 static struct err *talk(struct connection *connection)
 {
 	struct err *err = NULL;
 
-	while (!err && !is_over(connection)) {
+	while (!err && !sender_is_settled(connection->sender)) {
 		int pause_ms;
 		bool waits;
 
@@ -226,7 +226,7 @@ struct err *send_connection(struct sender *sender, struct link *link)
 		err = talk(&connection);
 	sender_leave(sender, link);
 	for (size_t i = 0; i < connection.outgoing.count; i++)
-		outgoing_destroy(connection.outgoing.items[i]);
+		outgoing_destroy(&connection, connection.outgoing.items[i]);
 	send_files_close(&connection);
 	vec_deinit(&connection.outgoing);
 	vec_deinit(&connection.out);

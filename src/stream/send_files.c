@@ -127,6 +127,7 @@ struct err *send_files_piece(struct connection *connection, bool *more)
 	memcpy(head, &file->request, sizeof(file->request));
 	memcpy(head + 4, &file->at, sizeof(file->at));
 	file->at += (uint64_t)got;
+	sender_note_progress(connection->sender);
 	// send_message() takes answers, which may move the array.
 	err = send_message(connection, MESSAGE_FILE, file->recording, head, sizeof(head), piece,
 			   (size_t)got);

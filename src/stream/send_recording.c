@@ -6,6 +6,7 @@
 
 #include "hosted/cleanup.h"
 #include "hosted/now.h"
+#include "hosted/process_start.h"
 #include "stream/foreign_text.h"
 #include "stream/sender_data.h"
 #include "write/still_written.h"
@@ -13,26 +14,62 @@
 #define QUIET_NS UINT64_C(1000000000) /* an ended recording that has not changed so long is complete */
 #define AGAIN_NS UINT64_C(5000000000) /* until a recording that was refused for now is offered again */
 
-void outgoing_destroy(struct outgoing *outgoing)
+/* Whether the receiver is taking it, or about to. */
+static bool is_under_way(enum outgoing_state state)
 {
+	return state == OUTGOING_OFFERED || state == OUTGOING_ACTIVE || state == OUTGOING_ENDED;
+}
+
+static void outgoing_set_state(struct connection *connection, struct outgoing *outgoing,
+			       enum outgoing_state state)
+{
+	struct sender *sender = connection->sender;
+
+	pthread_mutex_lock(&sender->mutex);
+	outgoing->recording->under_way -= is_under_way(outgoing->state);
+	outgoing->recording->later -= outgoing->state == OUTGOING_LATER;
+	outgoing->state = state;
+	outgoing->recording->under_way += is_under_way(state);
+	outgoing->recording->later += state == OUTGOING_LATER;
+	pthread_mutex_unlock(&sender->mutex);
+}
+
+void outgoing_destroy(struct connection *connection, struct outgoing *outgoing)
+{
+	outgoing_set_state(connection, outgoing, OUTGOING_SETTLED);
 	changes_destroy(outgoing->changes);
 	named_modules_destroy(outgoing->modules);
 	vec_deinit(&outgoing->awaited);
 	free(outgoing);
 }
 
-struct err *outgoing_create(struct connection *connection, struct sent_recording *recording,
-			    uint32_t number, struct outgoing **ret)
+struct err *outgoing_create(struct sent_recording *recording, uint32_t number,
+			    struct outgoing **ret)
 {
 	struct outgoing *outgoing = calloc(1, sizeof(*outgoing));
 
-	(void)connection;
 	if (!outgoing)
 		return err_no_memory();
 	outgoing->recording = recording;
 	outgoing->number = number;
+	outgoing->state = OUTGOING_SETTLED; // until it is offered
 	*ret = outgoing;
 	return NULL;
+}
+
+void outgoing_forget(struct connection *connection, struct outgoing *outgoing)
+{
+	struct sender *sender = connection->sender;
+
+	changes_destroy(outgoing->changes);
+	outgoing->changes = NULL;
+	named_modules_destroy(outgoing->modules);
+	outgoing->modules = NULL;
+	pthread_mutex_lock(&sender->mutex);
+	if (outgoing->recording->fd >= 0)
+		close(outgoing->recording->fd);
+	outgoing->recording->fd = -1;
+	pthread_mutex_unlock(&sender->mutex);
 }
 
 struct err *outgoing_offer(struct connection *connection, struct outgoing *outgoing)
@@ -43,7 +80,7 @@ struct err *outgoing_offer(struct connection *connection, struct outgoing *outgo
 	// A new look begins from nothing: the receiver says what it has.
 	changes_destroy(outgoing->changes);
 	outgoing->changes = NULL;
-	outgoing->state = OUTGOING_OFFERED;
+	outgoing_set_state(connection, outgoing, OUTGOING_OFFERED);
 	err = changes_create(recording->fd, recording->name, &outgoing->changes);
 	if (err)
 		return err;
@@ -52,21 +89,25 @@ struct err *outgoing_offer(struct connection *connection, struct outgoing *outgo
 			    strlen(recording->name));
 }
 
+/*
+ * Nothing more comes of it on this connection. arrived: the receiver has all of it, or says why it
+ * does not take it.
+ */
 static void settle(struct connection *connection, struct outgoing *outgoing, bool arrived,
 		   const char *why)
 {
 	struct sent_recording *recording = outgoing->recording;
 	struct sender *sender = connection->sender;
 
-	outgoing->state = OUTGOING_SETTLED;
+	outgoing_set_state(connection, outgoing, OUTGOING_SETTLED);
 	pthread_mutex_lock(&sender->mutex);
+	recording->refused |= !arrived;
 	if (!recording->outcome.arrived) {
 		recording->outcome.arrived = arrived;
 		snprintf(recording->outcome.where, sizeof(recording->outcome.where), "%s",
 			 connection->peer);
 		snprintf(recording->outcome.why, sizeof(recording->outcome.why), "%s", why);
 	}
-	recording->settled = true;
 	pthread_mutex_unlock(&sender->mutex);
 }
 
@@ -79,11 +120,11 @@ static void take_refusal(struct connection *connection, struct outgoing *outgoin
 	foreign_text(message->refusal.text, message->refusal.size, '?', why, sizeof(why));
 	switch (message->refusal.reason) {
 	case MESSAGE_COMPLETE:
-	case MESSAGE_TAKEN:
 		settle(connection, outgoing, true, "");
 		return;
+	case MESSAGE_TAKEN: // who sends it may fail
 	case MESSAGE_LATER:
-		outgoing->state = OUTGOING_LATER;
+		outgoing_set_state(connection, outgoing, OUTGOING_LATER);
 		outgoing->again_ns = now_ns() + AGAIN_NS;
 		// What is acknowledged from now on need not have been written.
 		outgoing->awaited.count = outgoing->given_back = 0;
@@ -102,7 +143,8 @@ static void take_refusal(struct connection *connection, struct outgoing *outgoin
 	memcpy(outgoing->why, why, sizeof(why));
 }
 
-static struct err *take_have(struct outgoing *outgoing, const struct message *message)
+static struct err *take_have(struct connection *connection, struct outgoing *outgoing,
+			     const struct message *message)
 {
 	struct err *err = NULL;
 
@@ -111,7 +153,7 @@ static struct err *take_have(struct outgoing *outgoing, const struct message *me
 
 		err = changes_skip(outgoing->changes, range.offset, range.size);
 	}
-	outgoing->state = OUTGOING_ACTIVE;
+	outgoing_set_state(connection, outgoing, OUTGOING_ACTIVE);
 	outgoing->awaited.count = outgoing->given_back = 0;
 	outgoing->quiet_ns = 0;
 	return err;
@@ -125,7 +167,7 @@ struct err *outgoing_take(struct connection *connection, struct outgoing *outgoi
 	if (message->kind == MESSAGE_REFUSE && state != OUTGOING_SETTLED)
 		take_refusal(connection, outgoing, message);
 	else if (message->kind == MESSAGE_HAVE && state == OUTGOING_OFFERED)
-		return take_have(outgoing, message);
+		return take_have(connection, outgoing, message);
 	else if (message->kind == MESSAGE_DONE && state == OUTGOING_ENDED)
 		settle(connection, outgoing, true, "");
 	return NULL;
@@ -162,14 +204,19 @@ static struct err *sealed(void *argument, uint64_t offset, uint64_t size)
 	return vec_push(&outgoing->awaited, chunk) ? NULL : err_no_memory();
 }
 
-/* Whether nobody writes the recording any more. */
-static bool is_abandoned(const struct outgoing *outgoing)
+/*
+ * Of files in memory the kernel does not say who can write them, and the process's number in the
+ * recording is that of its own namespace.
+ */
+static bool is_still_written(const struct sent_recording *recording,
+			     const struct trace_header *header)
 {
-	const struct sent_recording *recording = outgoing->recording;
-
-	return !still_written(recording->fd, changes_header(outgoing->changes),
-			      recording->in_memory ? STILL_WRITTEN_BY_OTHERS
-						   : STILL_WRITTEN_BY_ANYBODY);
+	if (!recording->writer)
+		return still_written(recording->fd, header);
+	if (header->state == TRACE_STATE_ENDED && header->end_reason == TRACE_END_EXEC)
+		return false;
+	return recording->writer_start &&
+	       process_start_time(recording->writer) == recording->writer_start;
 }
 
 static bool is_quiet(struct outgoing *outgoing, bool changed)
@@ -187,7 +234,7 @@ static struct err *send_end(struct connection *connection, struct outgoing *outg
 {
 	uint64_t size = changes_size(outgoing->changes);
 
-	outgoing->state = OUTGOING_ENDED;
+	outgoing_set_state(connection, outgoing, OUTGOING_ENDED);
 	return send_message(connection, MESSAGE_END, outgoing->number, &size, sizeof(size), NULL,
 			    0);
 }
@@ -210,7 +257,8 @@ struct err *outgoing_look(struct connection *connection, struct outgoing *outgoi
 
 	if (outgoing->state != OUTGOING_ACTIVE)
 		return NULL;
-	over = is_abandoned(outgoing); // before the look, which then has all
+	// Before the look, which then has all.
+	over = !is_still_written(outgoing->recording, changes_header(outgoing->changes));
 	err = changes_look(outgoing->changes, over ? CHANGES_LAST : CHANGES_NOW, &sink, &changed);
 	if (!err && !over && is_quiet(outgoing, changed) &&
 	    changes_header(outgoing->changes)->state == TRACE_STATE_ENDED) {
@@ -225,6 +273,19 @@ struct err *outgoing_look(struct connection *connection, struct outgoing *outgoi
 	return err;
 }
 
+/* Gives back what a chunk takes of the memory. Who can write is us only for this moment. */
+static void give_back(int fd, const struct awaited_chunk *chunk)
+{
+	char path[32];
+	auto_close int writable = -1;
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	writable = open(path, O_RDWR | O_CLOEXEC);
+	if (writable >= 0)
+		fallocate(writable, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+			  (off_t)chunk->offset, (off_t)chunk->size);
+}
+
 void outgoing_acknowledge(struct connection *connection, struct outgoing *outgoing)
 {
 	while (outgoing->given_back < outgoing->awaited.count) {
@@ -234,8 +295,7 @@ void outgoing_acknowledge(struct connection *connection, struct outgoing *outgoi
 			break;
 		// The receiver may ask for the modules that it names.
 		err_destroy(send_files_note(outgoing, chunk->offset, (uint32_t)chunk->size));
-		fallocate(outgoing->recording->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
-			  (off_t)chunk->offset, (off_t)chunk->size);
+		give_back(outgoing->recording->fd, chunk);
 		outgoing->given_back++;
 	}
 	if (outgoing->given_back == outgoing->awaited.count)

@@ -255,7 +255,7 @@ struct err *sender_create(const struct sender_options *options, struct sender **
 		return err_no_memory();
 	sender->options = *options;
 	sender->listener = sender->stop_pipe[0] = sender->stop_pipe[1] = -1;
-	sender->heard_ns = now_ns();
+	sender->progress_ns = now_ns();
 	pthread_mutex_init(&sender->mutex, NULL);
 	pthread_cond_init(&sender->left, NULL);
 	link_set_init(&sender->links, CONNECTIONS_MAX);
@@ -297,7 +297,8 @@ void sender_destroy(struct sender *sender)
 	if (sender->stop_pipe[0] >= 0)
 		close(sender->stop_pipe[0]);
 	for (size_t i = 0; i < sender->recordings.count; i++) {
-		close(sender->recordings.items[i]->fd);
+		if (sender->recordings.items[i]->fd >= 0)
+			close(sender->recordings.items[i]->fd);
 		free(sender->recordings.items[i]);
 	}
 	vec_deinit(&sender->recordings);

@@ -27,6 +27,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "stream/link.h"
 
@@ -54,11 +55,12 @@ struct err *sender_create(const struct sender_options *options, struct sender **
 void sender_destroy(struct sender *sender);
 
 /*
- * Adds a recording. fd: its file, open for reading; owned, also on failure. in_memory: nobody else
- * keeps it: what has arrived is punched out, so the descriptor must be open for writing, too. name:
- * of its program, for the receiver.
+ * Adds a recording. fd: its file, open for reading alone, as who can write counts as the program;
+ * owned, also on failure. in_memory: nobody else keeps it, so what has arrived is punched out. name:
+ * of its program, for the receiver. pid: of the process that writes it, by the number that it has here;
+ * 0: the recording says who it is.
  */
-struct err *sender_add(struct sender *sender, int fd, const char *name, bool in_memory);
+struct err *sender_add(struct sender *sender, int fd, const char *name, bool in_memory, pid_t pid);
 
 /* No more recordings will be added. */
 void sender_end(struct sender *sender);

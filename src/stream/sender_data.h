@@ -12,15 +12,20 @@
 #include "stream/named_modules.h"
 #include "stream/sender.h"
 
-/* A recording of the sender. The first four never change. */
+/* A recording of the sender. The first four do not change, but that fd becomes -1 in the end. */
 struct sent_recording {
 	int fd;
 	bool in_memory;
-	uint32_t pid; /* of its program */
+	uint32_t pid; /* of its program, in its own namespace */
+	/* The process here, if that is known, else 0, and when it started; 0: it has ended. */
+	uint32_t writer;
+	uint64_t writer_start;
 	char name[MESSAGE_NAME_MAX + 1];
-	struct sender_outcome outcome; /* under the mutex */
-	bool settled;                  /* nothing more will come of it; under the mutex */
-	uint64_t written_ns; /* when it was last found to be still written; under the mutex */
+	/* Under the mutex: */
+	struct sender_outcome outcome; /* but for settled */
+	bool refused;                  /* some receiver does not take it, for good */
+	size_t under_way, later;       /* on how many connections it is taken, or may be later */
+	uint64_t written_ns;           /* when it was last found to be still written */
 };
 
 /* A receiver that is connected. */
@@ -45,7 +50,7 @@ struct sender {
 	pthread_cond_t left; /* a receiver has */
 	bool ending, stopping;
 	uint64_t ended_ns; /* since when it is ending */
-	uint64_t heard_ns; /* when a receiver was last heard */
+	uint64_t progress_ns; /* when something last came of a recording */
 	char trouble[400]; /* why the last connection failed; empty: it did not */
 	pthread_t connector, acceptor, announcer;
 	bool has_connector, has_acceptor, has_announcer;
@@ -66,8 +71,10 @@ struct err *sender_enter(struct sender *sender, const uint8_t *number, struct li
 void sender_leave(struct sender *sender, const struct link *link);
 /* *settled: whether all recordings are, and no more will come. */
 bool sender_is_settled(struct sender *sender);
-/* Whether all connections are to end now. */
-bool sender_is_stopping(struct sender *sender);
+/* Whether nothing more will come of a recording. */
+bool sender_has_settled(struct sender *sender, const struct sent_recording *recording);
+/* Something has come from a receiver that shows that the recordings get on. */
+void sender_note_progress(struct sender *sender);
 
 /* A recording on a connection. */
 enum outgoing_state {
@@ -128,9 +135,11 @@ struct err *send_message(struct connection *connection, uint32_t kind, uint32_t 
 struct err *send_flush(struct connection *connection);
 
 /* send_recording.c */
-struct err *outgoing_create(struct connection *connection, struct sent_recording *recording,
-			    uint32_t number, struct outgoing **ret);
-void outgoing_destroy(struct outgoing *outgoing);
+struct err *outgoing_create(struct sent_recording *recording, uint32_t number,
+			    struct outgoing **ret);
+void outgoing_destroy(struct connection *connection, struct outgoing *outgoing);
+/* Closes its file: nobody wants anything of it any more. */
+void outgoing_forget(struct connection *connection, struct outgoing *outgoing);
 /* Offers it (again). */
 struct err *outgoing_offer(struct connection *connection, struct outgoing *outgoing);
 /* Sends what has changed; after its end that, too. *put: bytes. */

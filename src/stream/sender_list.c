@@ -6,6 +6,7 @@
 
 #include "hosted/cleanup.h"
 #include "hosted/now.h"
+#include "hosted/process_start.h"
 #include "stream/sender_data.h"
 
 #define WRITTEN_MS 1000 /* after the end: what is still written then goes on */
@@ -44,10 +45,21 @@ struct sent_recording *sender_recording(struct sender *sender, size_t i)
 	return recording;
 }
 
+/*
+ * It has arrived somewhere, or nobody takes it, and nobody is taking it now: each receiver that has
+ * begun is to have all.
+ */
+static bool has_settled_locked(const struct sent_recording *recording)
+{
+	if (recording->under_way)
+		return false;
+	return recording->outcome.arrived || (recording->refused && !recording->later);
+}
+
 static bool is_settled_locked(const struct sender *sender)
 {
 	for (size_t i = 0; i < sender->recordings.count; i++)
-		if (!sender->recordings.items[i]->settled)
+		if (!has_settled_locked(sender->recordings.items[i]))
 			return false;
 	return sender->ending;
 }
@@ -91,14 +103,21 @@ void sender_leave(struct sender *sender, const struct link *link)
 	pthread_mutex_unlock(&sender->mutex);
 }
 
-bool sender_is_stopping(struct sender *sender)
+bool sender_has_settled(struct sender *sender, const struct sent_recording *recording)
 {
-	bool stopping;
+	bool settled;
 
 	pthread_mutex_lock(&sender->mutex);
-	stopping = sender->stopping;
+	settled = has_settled_locked(recording);
 	pthread_mutex_unlock(&sender->mutex);
-	return stopping;
+	return settled;
+}
+
+void sender_note_progress(struct sender *sender)
+{
+	pthread_mutex_lock(&sender->mutex);
+	sender->progress_ns = now_ns();
+	pthread_mutex_unlock(&sender->mutex);
 }
 
 bool sender_is_settled(struct sender *sender)
@@ -111,7 +130,7 @@ bool sender_is_settled(struct sender *sender)
 	return settled;
 }
 
-struct err *sender_add(struct sender *sender, int given, const char *name, bool in_memory)
+struct err *sender_add(struct sender *sender, int given, const char *name, bool in_memory, pid_t pid)
 {
 	auto_close int fd = given;
 	auto_free struct sent_recording *recording = calloc(1, sizeof(*recording));
@@ -123,6 +142,8 @@ struct err *sender_add(struct sender *sender, int given, const char *name, bool 
 	if (pread(fd, &header, sizeof(header), 0) == sizeof(header))
 		recording->pid = header.pid;
 	recording->fd = fd;
+	recording->writer = (uint32_t)pid;
+	recording->writer_start = pid ? process_start_time((uint32_t)pid) : 0;
 	recording->in_memory = in_memory;
 	snprintf(recording->name, sizeof(recording->name), "%s", name);
 	pthread_mutex_lock(&sender->mutex);
@@ -140,7 +161,7 @@ void sender_end(struct sender *sender)
 {
 	pthread_mutex_lock(&sender->mutex);
 	sender->ending = true;
-	sender->ended_ns = sender->heard_ns = now_ns(); // patience begins now
+	sender->ended_ns = sender->progress_ns = now_ns(); // patience begins now
 	pthread_mutex_unlock(&sender->mutex);
 }
 
@@ -152,11 +173,13 @@ static bool is_only_written_locked(const struct sender *sender)
 	for (size_t i = 0; i < sender->recordings.count; i++) {
 		struct sent_recording *recording = sender->recordings.items[i];
 
+		bool settled = has_settled_locked(recording);
+
 		// Other processes may end just after the one that was waited for.
 		recording->outcome.written =
-			!recording->settled &&
+			!settled &&
 			recording->written_ns > sender->ended_ns + WRITTEN_MS * NS_PER_MS;
-		if (!recording->settled && !recording->outcome.written)
+		if (!settled && !recording->outcome.written)
 			return false;
 		any |= recording->outcome.written;
 	}
@@ -168,10 +191,8 @@ bool sender_is_busy(struct sender *sender)
 	bool busy;
 
 	pthread_mutex_lock(&sender->mutex);
-	// What has arrived at one receiver may be on its way to others.
-	busy = (!is_settled_locked(sender) || sender->receivers.count) &&
-	       !is_only_written_locked(sender) &&
-	       now_ns() - sender->heard_ns < SENDER_PATIENCE_MS * NS_PER_MS;
+	busy = !is_settled_locked(sender) && !is_only_written_locked(sender) &&
+	       now_ns() - sender->progress_ns < SENDER_PATIENCE_MS * NS_PER_MS;
 	pthread_mutex_unlock(&sender->mutex);
 	return busy;
 }
@@ -185,7 +206,7 @@ bool sender_outcome(struct sender *sender, size_t i, struct sender_outcome *ret)
 	if (known)
 		*ret = sender->recordings.items[i]->outcome;
 	if (known)
-		ret->settled = sender->recordings.items[i]->settled;
+		ret->settled = has_settled_locked(sender->recordings.items[i]);
 	if (known && !*ret->why)
 		snprintf(ret->why, sizeof(ret->why), "%.250s", sender->trouble);
 	pthread_mutex_unlock(&sender->mutex);

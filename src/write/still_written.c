@@ -35,7 +35,7 @@ static bool is_alive(uint32_t pid, uint64_t start_time)
 	return pid && start_time && process_start_time(pid) == start_time;
 }
 
-bool still_written(int fd, const struct trace_header *header, enum still_written_by by)
+bool still_written(int fd, const struct trace_header *header)
 {
 	bool ended = header->state == TRACE_STATE_ENDED;
 	bool alive = is_alive(header->pid, header->start_time);
@@ -50,7 +50,7 @@ bool still_written(int fd, const struct trace_header *header, enum still_written
 	// the file again.
 	if (alive && !ended)
 		return true;
-	switch (by == STILL_WRITTEN_BY_OTHERS ? WRITERS_UNKNOWN : writers(fd)) {
+	switch (writers(fd)) {
 	case WRITERS_SOME:
 		return true;
 	case WRITERS_NONE:

@@ -9,13 +9,7 @@
 
 #include "trace/format.h"
 
-enum still_written_by {
-	STILL_WRITTEN_BY_ANYBODY,
-	/* This process has the file open for writing, too: only the header can tell. */
-	STILL_WRITTEN_BY_OTHERS,
-};
-
 /* fd: the recording, open for reading. header: its present one. */
-bool still_written(int fd, const struct trace_header *header, enum still_written_by by);
+bool still_written(int fd, const struct trace_header *header);
 
 #endif

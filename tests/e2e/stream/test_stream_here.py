@@ -4,11 +4,13 @@ import json
 import os
 import shutil
 import subprocess
+import time
 import urllib.request
 
 import pytest
 
 import mallow_reader
+import mallow_sums
 from conftest import build_sample, clean_environment
 from processes import wait_for
 from streams import Gather, Process, Streamed
@@ -64,6 +66,44 @@ def test_many_processes_in_memory(mallow, gather, tmp_path):
     assert len(gather.files) >= 61
     for path in gather.files:
         assert not mallow_reader.read(path).missing, path
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can make a namespace of processes")
+def test_in_memory_in_a_namespace_of_processes(mallow, gather, tmp_path):
+    """The recording names its process by a number that means another one here."""
+    steps = build_sample("stream_steps", "gcc", "-O1")
+    run = Process([mallow, "run", "--stream", f"127.0.0.1:{gather.port}", "--stream-only", "--", "unshare", "-pf",
+                   "--mount-proc", steps], stdin=subprocess.PIPE, cwd=tmp_path)
+    with run:
+        run.run.stdin.write(b"1000\n")
+        run.run.stdin.flush()
+        run.wait_for("done 1000")
+        gather.wait_for("receiving 'stream_steps")
+        time.sleep(0.5)     # several looks: it must not be taken for ended
+        run.run.stdin.write(b"2000\n")
+        run.run.stdin.flush()
+        run.wait_for("done 2000")
+        run.run.stdin.close()
+        assert run.wait() == 0
+    gather.wait_for("complete: .*stream_steps")
+    one, = gather.folder.glob("*stream_steps*.mallow")
+    reader = mallow_reader.read(one)
+    assert reader.header.ended and not reader.missing
+    assert mallow_sums.Sums(reader).calls >= 3000
+
+
+def test_a_file_that_is_deleted_is_not_complete(mallow, gather, tmp_path):
+    """It is received once more."""
+    with Streamed(mallow, tmp_path / "own.mallow", "--stream", f"127.0.0.1:{gather.port}") as streamed:
+        streamed.do("1000")
+        gather.wait_for("receiving")
+        wait_for(lambda: gather.files)
+        gather.file.unlink()
+        streamed.run.stdin.close()
+        assert streamed.wait() == 0
+    gather.wait_for("somebody has deleted")
+    gather.wait_for("complete: ")
+    assert gather.file.read_bytes() == (tmp_path / "own.mallow").read_bytes()
 
 
 def test_a_live_table(mallow, gather, tmp_path, tool):

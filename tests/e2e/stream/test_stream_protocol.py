@@ -125,7 +125,7 @@ def test_what_was_received_opens_at_each_moment(listening, mallow, tmp_path):
     assert one.page[16:32] == one.data[16:32]
 
 
-@pytest.mark.parametrize("reason", [COMPLETE, TAKEN, IMPOSSIBLE])
+@pytest.mark.parametrize("reason", [COMPLETE, IMPOSSIBLE])
 def test_a_receiver_that_refuses(listening, mallow, reason, tmp_path):
     """The program does not notice; what the receiver says is said, and cannot move the cursor."""
     with run_into(mallow, listening, tmp_path / "r.mallow") as streamed, \
