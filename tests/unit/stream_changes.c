@@ -17,7 +17,7 @@
 #include "stream/changes.h"
 #include "write/recording_file.h"
 
-#define ROUNDS      120 /* random recordings */
+#define ROUNDS      100 /* random recordings */
 #define STRAY_PAGES 3
 #define TABLE_PAGES 700
 #define TABLE_LOOKS 60
@@ -44,6 +44,8 @@ struct world {
 	int fd;
 	uint8_t *shown; /* what the file at fd holds */
 	size_t shown_size;
+	uint8_t *scratch; /* for show() */
+	size_t scratch_room;
 
 	uint8_t *replica;
 	size_t replica_size, replica_room;
@@ -89,9 +91,15 @@ static void show(struct world *world)
 {
 	const struct random_recording *random = &world->random;
 	size_t size = random->size;
-	uint8_t *now = malloc(size);
+	uint8_t *now;
 
-	assert_non_null(now);
+	if (size > world->scratch_room) {
+		world->scratch_room = 2 * size;
+		free(world->scratch);
+		world->scratch = malloc(world->scratch_room);
+		assert_non_null(world->scratch);
+	}
+	now = world->scratch;
 	memcpy(now, random->file, size);
 	for (uint32_t i = 0; i < RANDOM_STREAMS && world->part_look != PART_HALF; i++) {
 		size_t at = random->streams[i].part, part = part_size(random, at);
@@ -118,7 +126,6 @@ static void show(struct world *world)
 		memcpy(world->shown + at, now + at, page);
 		write_page(world, at, now + at, page);
 	}
-	free(now);
 }
 
 /* Bytes at the file's end that are no chunk, as a writer leaves them that reserved too much. */
@@ -283,6 +290,7 @@ static void end(struct world *world)
 {
 	random_recording_deinit(&world->random);
 	free(world->shown);
+	free(world->scratch);
 	free(world->replica);
 	close(world->fd);
 }
