@@ -28,6 +28,7 @@ TRACED_PAIR = {"without stacks": 0.33, "whole stacks": 0.70, "--combined-only": 
 RECORDED_PAIR = 1.1                              # of mallow memleak's
 TRACED_KERNEL, KERNEL_REPORT_S = 0.5, 2.0     # by bcc's memleak; wall, with the end of mallow
 TRACED_PROGRAM, ATTACH_S, TRACED_REPORT_S = 0.65, 0.4, 1.5   # by bcc's memleak; CPU; wall and CPU, of a million blocks
+ARRIVAL, SENT_CPU, SENDER_CPU, RECEIVER = 1.2, 1.03, 0.05, 20_000_000    # of recordings that are sent
 DEEP_ANSWER_S = 1                                     # of many deep stacks
 
 
@@ -273,8 +274,29 @@ def of_memleak_kernel(traced, goals):
                                                          f"kernel takes <= {KERNEL_REPORT_S} s: {min(traced.report):.2f} s")
 
 
+def of_streaming(streamed, goals):
+    if not streamed:
+        return
+
+    def least(runs, of):
+        return min(of(one) for one in runs)
+
+    programs = streamed.alone
+    goals.each(f"a recording has arrived within {ARRIVAL}x of the program's time",
+               {name: least(streamed.sent[name], lambda one: one.arrived) / least(programs[name], lambda one: one.wall)
+                for name in programs}, ARRIVAL, table.times)
+    goals.each(f"sending costs the program <= {SENT_CPU}x of its processor time",
+               {name: least(streamed.sent[name], lambda one: one.cpu) / least(programs[name], lambda one: one.cpu)
+                for name in programs}, SENT_CPU, table.times)
+    goals.each(f"the sender takes <= {SENDER_CPU:.0%} of the program's processor time",
+               {name: least(streamed.sent[name], lambda one: one.sender) / least(programs[name], lambda one: one.cpu)
+                for name in programs}, SENDER_CPU, "{:.1%}".format)
+    goals.add(streamed.receiver <= RECEIVER, f"the receiver takes <= {RECEIVER / 1e6:.0f} MB a sender: "
+                                             f"{streamed.receiver / 1e6:.1f} MB in all")
+
+
 def section(results, pairs, scaling, lived=None, opened=None, deeply=None, grown=None, seen=None,
-            dumped=None, traced=None, traced_kernel=None):
+            dumped=None, traced=None, traced_kernel=None, streamed=None):
     goals = Goals()
     of_programs(results, goals)
     of_micro(pairs, scaling, goals)
@@ -286,4 +308,5 @@ def section(results, pairs, scaling, lived=None, opened=None, deeply=None, grown
     of_web(seen, goals)
     of_memleak(traced, goals)
     of_memleak_kernel(traced_kernel, goals)
+    of_streaming(streamed, goals)
     return ["Goals (of minima)", "", *goals.lines] if goals.lines else []

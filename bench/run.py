@@ -28,12 +28,14 @@ import profilers as tools  # noqa: E402
 import report  # noqa: E402
 import rounds  # noqa: E402
 import serving  # noqa: E402
+import streaming  # noqa: E402
 import table  # noqa: E402
 import web  # noqa: E402
 import workloads as programs  # noqa: E402
 from place import BENCH, Place  # noqa: E402
 
-SMALL = ("micro", "live", "core", "engine", "growing", "deep", "web", "memleak", "memleak_kernel")
+SMALL = ("micro", "live", "core", "engine", "growing", "deep", "web", "memleak", "memleak_kernel",
+         "streaming")
 IDLE = 0.5                  # a load average above this disturbs the figures
 
 
@@ -141,6 +143,16 @@ def run_growing(place, arguments):
     return [[title, "", *lines]], found
 
 
+def run_streaming(place, arguments):
+    """(sections, streaming.Figures or None)."""
+    if not wanted(arguments, "streaming"):
+        return [], None
+    lines, found = streaming.measure(place, progress, arguments.fast)
+    title = ("Recordings that are sent while they are made, seconds, and arrival by the program's own time, "
+             "minimum/median")
+    return [[title, "", *lines]], found
+
+
 def run_deep(place, arguments):
     """(sections, deep.Figures or None)."""
     if not wanted(arguments, "deep"):
@@ -202,15 +214,16 @@ def main():
     web_sections, seen = run_web(place, arguments)
     memleak_sections, traced = run_memleak(place, arguments)
     kernel_sections, traced_kernel = run_memleak_kernel(place, arguments)
+    streaming_sections, streamed = run_streaming(place, arguments)
     progress("")
     busy = float(load) > IDLE
     text = report.text_of([
         report.head(place, started, number, load, busy) + absent,
         *(report.programs(results) if workloads else []), *sections, *live_sections,
         *core_sections, *engine_sections, *growing_sections, *deep_sections, *web_sections, *memleak_sections,
-        *kernel_sections,
+        *kernel_sections, *streaming_sections,
         goals.section(results, pairs, scaling, lived, opened, deeply, grown, seen, dumped, traced,
-                      traced_kernel)])
+                      traced_kernel, streamed)])
     print(text, end="")
     output = arguments.output or BENCH / "results" / f"{started:%Y-%m-%d-%H%M}.txt"
     output.parent.mkdir(exist_ok=True)

@@ -74,10 +74,10 @@ static void block_ends(void)
 /* Says what was left behind. */
 static int say_end(const struct gather_state *state)
 {
-	if (state->recordings)
+	if (state->unfinished)
 		cli_error(CLI_OK,
 			  "%zu recording%s not complete: start 'mallow gather' again to go on",
-			  state->recordings, state->recordings == 1 ? " is" : "s are");
+			  state->unfinished, state->unfinished == 1 ? " is" : "s are");
 	return state->failed ? CLI_FAILED : CLI_OK;
 }
 

@@ -1,6 +1,8 @@
 /* mallow run: starts a program with the agent in it, and says what was recorded. */
 #include <errno.h>
+#include <limits.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli/cli.h"
 #include "cli/compress_option.h"
@@ -72,6 +74,17 @@ static int run_and_tell(const struct options *options, const char *path, const c
 	return run_child_status(&end);
 }
 
+/* The path of this tool. NULL: it has none any more. */
+static const char *own_path(char room[PATH_MAX])
+{
+	ssize_t length = readlink("/proc/self/exe", room, PATH_MAX - 1);
+
+	if (length < 0)
+		return NULL;
+	room[length] = '\0';
+	return room;
+}
+
 static int run(const struct command *command, const struct options *given)
 {
 	struct options options = *given;
@@ -84,6 +97,7 @@ static int run(const struct command *command, const struct options *given)
 	auto_free char *library = NULL;
 	auto_free char *path = NULL;
 	struct run_stream *stream;
+	char helper[PATH_MAX];
 	struct err *err;
 	int status;
 
@@ -108,6 +122,10 @@ static int run(const struct command *command, const struct options *given)
 	status = run_stream_start(&options, registry.path, &stream);
 	if (status != CLI_OK)
 		return status;
+	// For a recording in memory whose descriptor did not reach us: it then has a sender of its
+	// own.
+	if (run_stream_only(stream) && !setting_options_word(&options, SETTING_HELPER))
+		options.values[SETTING_HELPER] = own_path(helper);
 	status = run_and_tell(&options, path, library, &registry, stream, &finishing);
 	run_stream_end(stream);
 	return status;

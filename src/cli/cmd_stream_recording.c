@@ -36,12 +36,17 @@ static void nap(void)
 	nanosleep(&time, NULL);
 }
 
-/* Waits until the program has ended. */
-static void wait_for_end(int fd, bool in_memory)
+/*
+ * Waits until the program has ended, or the recording has before. Who has inherited its descriptor
+ * may keep it open for ever.
+ */
+static void wait_for_end(struct sender *sender, int fd, bool in_memory)
 {
+	struct sender_outcome outcome = {0};
 	struct trace_header header;
 
-	while (pread(fd, &header, sizeof(header), 0) == sizeof(header) &&
+	while (sender_outcome(sender, 0, &outcome) && !outcome.settled &&
+	       pread(fd, &header, sizeof(header), 0) == sizeof(header) &&
 	       still_written(fd, &header,
 			     in_memory ? STILL_WRITTEN_BY_OTHERS : STILL_WRITTEN_BY_ANYBODY))
 		nap();
@@ -75,7 +80,7 @@ static int send_one(const struct stream_options *wanted, int fd)
 	err = sender_add(sender, fd, name, wanted->only);
 	if (err || own < 0)
 		return cli_report_err(err);
-	wait_for_end(own, wanted->only);
+	wait_for_end(sender, own, wanted->only);
 	close(own);
 	sender_end(sender);
 	while (sender_is_busy(sender))

@@ -2,11 +2,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -19,7 +21,8 @@
 #include "stream/link_set.h"
 #include "stream/program_name.h"
 
-#define LOOK_MS 50 /* between two looks for new recordings, and for the end */
+#define LOOK_MS 50   /* between two looks for new recordings, and for the end */
+#define SAID_MS 2000 /* a longer waiting is said */
 
 struct run_stream {
 	struct sender *sender;
@@ -30,9 +33,9 @@ struct run_stream {
 	size_t added;
 	pthread_t thread;
 	bool has_thread;
-	pthread_mutex_t mutex;
-	pthread_cond_t changed;
-	bool ending; /* under the mutex */
+	int end; /* eventfd: the program has ended */
+	bool ends_blocked;
+	sigset_t before; /* the signal mask until then */
 };
 
 /* fd: owned. */
@@ -92,22 +95,17 @@ static void look(struct run_stream *stream)
 		open_recordings(stream);
 }
 
-/* Waits a moment. false: the program has ended. */
+/*
+ * Waits a moment, or until a descriptor has come: the socket holds ten of them, and programs do not
+ * wait for room. false: the program has ended.
+ */
 static bool wait(struct run_stream *stream)
 {
-	struct timespec until;
-	bool ending;
+	struct pollfd polled[] = {{.fd = stream->end, .events = POLLIN},
+				  {.fd = stream->inbox.socket, .events = POLLIN}};
 
-	clock_gettime(CLOCK_REALTIME, &until);
-	until.tv_nsec += LOOK_MS * 1000000;
-	until.tv_sec += until.tv_nsec / 1000000000;
-	until.tv_nsec %= 1000000000;
-	pthread_mutex_lock(&stream->mutex);
-	if (!stream->ending)
-		pthread_cond_timedwait(&stream->changed, &stream->mutex, &until);
-	ending = stream->ending;
-	pthread_mutex_unlock(&stream->mutex);
-	return !ending;
+	poll(polled, 2, LOOK_MS);
+	return !polled[0].revents;
 }
 
 static void *watch(void *argument)
@@ -123,12 +121,13 @@ static void *watch(void *argument)
 static void destroy(struct run_stream *stream)
 {
 	run_stream_collect(stream);
+	sigprocmask(SIG_SETMASK, &stream->before, NULL);
 	sender_destroy(stream->sender);
 	descriptor_inbox_close(&stream->inbox);
 	stream->registry.path = NULL; // it is not ours
 	run_registry_deinit(&stream->registry);
-	pthread_cond_destroy(&stream->changed);
-	pthread_mutex_destroy(&stream->mutex);
+	if (stream->end >= 0)
+		close(stream->end);
 	free(stream);
 }
 CLEANUP_DEFINE(struct run_stream *, destroy);
@@ -136,7 +135,11 @@ CLEANUP_DEFINE(struct run_stream *, destroy);
 static struct err *start(struct run_stream *stream)
 {
 	int number;
-	struct err *err = sender_create(&stream->options.sender, &stream->sender);
+	struct err *err;
+
+	if (stream->end < 0)
+		return err_create_errno(errno, "cannot make an event");
+	err = sender_create(&stream->options.sender, &stream->sender);
 
 	if (!err && stream->options.only)
 		err = descriptor_inbox_open(&stream->inbox);
@@ -163,8 +166,7 @@ int run_stream_start(const struct options *options, const char *registry, struct
 	stream->options = wanted;
 	stream->registry.path = (char *)registry;
 	stream->inbox.socket = -1;
-	pthread_mutex_init(&stream->mutex, NULL);
-	pthread_cond_init(&stream->changed, NULL);
+	stream->end = eventfd(0, EFD_CLOEXEC);
 	err = start(stream);
 	if (err) {
 		cli_report_err(err);
@@ -195,14 +197,27 @@ void run_stream_add(struct run_stream *stream, int fd)
 		add(stream, own, false);
 }
 
+static void fill_ends(sigset_t *ends)
+{
+	sigemptyset(ends);
+	sigaddset(ends, SIGINT);
+	sigaddset(ends, SIGTERM);
+}
+
 void run_stream_collect(struct run_stream *stream)
 {
-	if (!stream || !stream->has_thread)
+	sigset_t ends;
+
+	if (!stream)
 		return;
-	pthread_mutex_lock(&stream->mutex);
-	stream->ending = true;
-	pthread_cond_signal(&stream->changed);
-	pthread_mutex_unlock(&stream->mutex);
+	// From now on Ctrl-C ends the waiting, and not us: the status is the program's.
+	fill_ends(&ends);
+	if (!stream->ends_blocked)
+		sigprocmask(SIG_BLOCK, &ends, &stream->before);
+	stream->ends_blocked = true;
+	if (!stream->has_thread)
+		return;
+	eventfd_write(stream->end, 1);
 	pthread_join(stream->thread, NULL);
 	stream->has_thread = false;
 }
@@ -240,20 +255,19 @@ static void say_outcomes(struct run_stream *stream)
 void run_stream_end(struct run_stream *stream)
 {
 	const struct timespec moment = {.tv_nsec = LOOK_MS * 1000000};
-	sigset_t ends, before;
 	bool ended = false;
+	sigset_t ends;
 
 	if (!stream)
 		return;
 	run_stream_collect(stream);
-	sigemptyset(&ends);
-	sigaddset(&ends, SIGINT);
-	sigaddset(&ends, SIGTERM);
-	sigprocmask(SIG_BLOCK, &ends, &before);
+	fill_ends(&ends);
 	sender_end(stream->sender);
-	while (!ended && sender_is_busy(stream->sender))
+	for (int looks = 0; !ended && sender_is_busy(stream->sender); looks++) {
+		if (looks == SAID_MS / LOOK_MS)
+			cli_error(CLI_OK, "waiting until all has arrived; Ctrl-C ends that");
 		ended = sigtimedwait(&ends, NULL, &moment) > 0;
+	}
 	say_outcomes(stream);
 	destroy(stream);
-	sigprocmask(SIG_SETMASK, &before, NULL);
 }

@@ -9,7 +9,7 @@
 
 #include "base/bytes.h"
 #include "hosted/cleanup.h"
-#include "hosted/utf8.h"
+#include "stream/foreign_text.h"
 
 #define VERSION        1u
 /* How many datagrams one call looks at: who floods the port must not hold up the caller. */
@@ -42,26 +42,6 @@ void beacon_write(const struct beacon_content *content, uint8_t ret[BEACON_SIZE]
 	memcpy(ret + NAME_AT, content->name, strnlen(content->name, BEACON_NAME));
 }
 
-/* Whether a valid sequence of UTF-8 is a control character: C0, DEL or C1 (U+0080 to U+009F). */
-static bool is_control(const char *at, size_t size)
-{
-	const unsigned char *bytes = (const unsigned char *)at;
-
-	return size == 1 ? *bytes < ' ' || *bytes == 0x7f
-			 : size == 2 && bytes[0] == 0xc2 && bytes[1] < 0xa0;
-}
-
-static void clean(char *name)
-{
-	for (size_t left = strlen(name), size; left; left -= size, name += size) {
-		size = utf8_sequence(name, left);
-		if (size && !is_control(name, size))
-			continue;
-		size = size ? size : 1;
-		memset(name, '?', size);
-	}
-}
-
 bool beacon_read(const uint8_t *data, size_t size, struct beacon_content *ret)
 {
 	struct beacon_content content = {0};
@@ -72,8 +52,7 @@ bool beacon_read(const uint8_t *data, size_t size, struct beacon_content *ret)
 	content.port = bytes_u16(data + PORT_AT);
 	content.pid = bytes_u32(data + PID_AT);
 	memcpy(content.number, data + NUMBER_AT, sizeof(content.number));
-	memcpy(content.name, data + NAME_AT, BEACON_NAME);
-	clean(content.name);
+	foreign_text(data + NAME_AT, BEACON_NAME, '?', content.name, sizeof(content.name));
 	*ret = content;
 	return true;
 }

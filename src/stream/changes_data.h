@@ -10,7 +10,7 @@
 #include "stream/changes.h"
 #include "trace/chunk_check.h"
 
-#define CHANGES_PUT_MAX (1u << 20) /* bytes in one put */
+#define CHANGES_PUT_MAX (128u << 10) /* bytes in one put: a few seconds of a slow link */
 
 struct changes_range {
 	uint64_t offset, size;

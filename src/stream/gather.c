@@ -302,6 +302,8 @@ static void *accept_on_and_on(void *argument)
 			*accepted = (struct accepted){.gather = gather, .fd = fd};
 			if (link_set_start(&gather->links, serve, accepted))
 				continue;
+			say_stranger(gather, err_create("as many senders as may be are connected "
+							"(--max-senders): one is turned away"));
 		}
 		free(accepted);
 		close(fd);
@@ -486,6 +488,7 @@ void gather_destroy(struct gather *gather)
 	vec_deinit(&gather->senders);
 	vec_deinit(&gather->dialled);
 	vec_deinit(&gather->arriving);
+	vec_deinit(&gather->unfinished);
 	free(gather->done);
 	pthread_cond_destroy(&gather->changed);
 	pthread_mutex_destroy(&gather->mutex);

@@ -47,6 +47,7 @@ struct gather_state {
 	size_t senders;    /* connected now */
 	size_t recordings; /* arriving now */
 	size_t complete;   /* since the start */
+	size_t unfinished; /* they began to arrive, and are not complete */
 	size_t failed;     /* given up: refused because they could not be taken */
 	uint64_t bytes;    /* received since the start */
 	bool over;         /* all targets have sent all they had */

@@ -13,6 +13,7 @@
 #include "trace/format.h"
 
 #define INCOMING_NAME_MAX 320
+#define NAME_SHOWN        100 /* bytes of a program's name in a file's name */
 
 /* A sender that is connected. */
 struct gathered_sender {
@@ -51,6 +52,7 @@ struct gather {
 		uint8_t bytes[16];
 	} *done; /* ids of recordings that are complete, in a ring */
 	size_t done_count;
+	VEC(struct trace_id) unfinished; /* of recordings that began to arrive, and are not complete */
 	struct gather_state state;
 	size_t targets_left;
 	bool stopping;
@@ -77,7 +79,7 @@ struct incoming {
 	uint8_t id[16];
 	int fd;
 	char name[INCOMING_NAME_MAX]; /* of its file, in the directory */
-	char program[MESSAGE_NAME_MAX + 1];
+	char program[NAME_SHOWN + 1];
 	uint32_t pid;
 	uint64_t bytes; /* received now */
 	bool resumed;   /* a part was there already */
@@ -114,6 +116,9 @@ struct err *receive_write(const struct gather *gather, struct incoming *incoming
 /* It is complete, with this size. As receive_write(). */
 struct err *receive_end(const struct gather *gather, struct incoming *incoming, uint64_t size,
 			bool *ret, struct receive_refusal *refusal);
+
+/* All of the recording is here. */
+void receive_complete(struct gather *gather, const struct incoming *incoming);
 
 /* Runs a connection. *all: the sender has sent all it had. dialled: we have connected. */
 struct err *receive_connection(struct gather *gather, struct link *link, bool dialled, bool *all);

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/bytes.h"
+#include "stream/foreign_text.h"
 #include "trace/cursor.h"
 #include "trace/format.h"
 
@@ -24,12 +25,7 @@ const char *message_read_greeting(const uint8_t bytes[MESSAGE_GREETING_SIZE],
 		return "it is neither a sender nor a receiver";
 	ret->role = bytes[ROLE_AT];
 	memcpy(ret->number, bytes + NUMBER_AT, sizeof(ret->number));
-	memcpy(ret->host, bytes + HOST_AT, HOST_SIZE);
-	ret->host[HOST_SIZE] = '\0';
-	// It is printed: what could move a terminal's cursor is left out.
-	for (char *c = ret->host; *c; c++)
-		if ((unsigned char)*c < ' ' || *c == 0x7f)
-			*c = '?';
+	foreign_text(bytes + HOST_AT, HOST_SIZE, '?', ret->host, sizeof(ret->host));
 	return NULL;
 }
 

@@ -3,23 +3,25 @@
 
 #include "hosted/cleanup.h"
 #include "hosted/now.h"
+#include "stream/foreign_text.h"
 #include "stream/gather_data.h"
+#include "stream/greeting.h"
 
-#define ACKNOWLEDGE_EACH 64u                  /* writes */
+#define ACKNOWLEDGE_EACH 64u /* writes */
+#define ACKNOWLEDGE_NS   UINT64_C(1000000000) /* … or so long after the first of them */
 #define LOOK_NS          UINT64_C(2000000000) /* between two looks for modules */
-#define RECORDINGS_MAX   4096u                /* of a connection, at a time */
 
 /* A connection with a sender. */
 struct receiving {
 	struct gather *gather;
 	struct link *link;
-	char peer[128];
+	char peer[GREETING_PEER];
 	uint8_t number[MESSAGE_NUMBER_SIZE];
 	VEC(struct incoming *) incoming; /* by the sender's number; NULL: none, or not any more */
 	VEC(bool) owed;                  /* the same: it was offered, and is not complete yet */
 	uint8_t *in;                     /* MESSAGE_SIZE_MAX */
 	uint64_t writes, acknowledged;
-	uint64_t looked_ns;
+	uint64_t acknowledged_ns, looked_ns;
 	uint32_t asking; /* for ask() */
 };
 
@@ -49,6 +51,7 @@ static struct err *fault(const struct receiving *receiving, const char *what)
 static struct err *acknowledge(struct receiving *receiving)
 {
 	receiving->acknowledged = receiving->writes;
+	receiving->acknowledged_ns = now_ns();
 	return send_parts(receiving, MESSAGE_ACKNOWLEDGE, 0, &receiving->writes,
 			  sizeof(receiving->writes), NULL, 0);
 }
@@ -96,8 +99,6 @@ static struct err *take_offer(struct receiving *receiving, const struct message 
 	size_t haves;
 	struct err *err;
 
-	if (message->recording >= RECORDINGS_MAX)
-		return fault(receiving, "it sends too many recordings");
 	while (receiving->incoming.count <= message->recording)
 		if (!vec_push(&receiving->owed, false) || !vec_push(&receiving->incoming, NULL))
 			return err_no_memory();
@@ -110,11 +111,8 @@ static struct err *take_offer(struct receiving *receiving, const struct message 
 	if (!incoming) {
 		char name[MESSAGE_NAME_MAX + 1];
 
-		snprintf(name, sizeof(name), "%.*s", (int)message->offer.name_size,
-			 (const char *)message->offer.name);
-		for (char *c = name; *c; c++)
-			if ((uint8_t)*c < ' ' || *c == 0x7f)
-				*c = '?';
+		foreign_text(message->offer.name, message->offer.name_size, '?', name,
+			     sizeof(name));
 		return refuse(receiving, message->recording, name, &refusal);
 	}
 	receiving->incoming.items[message->recording] = incoming;
@@ -142,17 +140,6 @@ static struct err *ask(void *argument, uint32_t request, uint8_t what, const uin
 			  build_id, size);
 }
 
-static void note_done(struct gather *gather, const struct incoming *incoming)
-{
-	struct trace_id *id;
-
-	pthread_mutex_lock(&gather->mutex);
-	gather->state.complete++;
-	id = &gather->done[gather->done_count++ % GATHER_DONE_MAX];
-	memcpy(id->bytes, incoming->id, sizeof(id->bytes));
-	pthread_mutex_unlock(&gather->mutex);
-}
-
 /* Asks for modules, and ends the recording if all of it is here. */
 static struct err *go_on(struct receiving *receiving, uint32_t number)
 {
@@ -167,7 +154,7 @@ static struct err *go_on(struct receiving *receiving, uint32_t number)
 		return err;
 	snprintf(path, sizeof(path), "%s/%s", gather->options.directory, incoming->name);
 	gather_say(gather, "complete: %s, from %s", incoming->name, receiving->peer);
-	note_done(gather, incoming);
+	receive_complete(gather, incoming);
 	drop(receiving, number);
 	receiving->owed.items[number] = false;
 	err = send_parts(receiving, MESSAGE_DONE, number, "", 0, NULL, 0);
@@ -188,7 +175,7 @@ static struct err *take_write(struct receiving *receiving, struct incoming *inco
 	pthread_mutex_unlock(&gather->mutex);
 	err = receive_write(gather, incoming, message, &good, &refusal);
 	if (err || good)
-		return err;
+		return err_prefix(err, "%s", receiving->peer);
 	err = refuse(receiving, message->recording, incoming->name, &refusal);
 	drop(receiving, message->recording);
 	return err;
@@ -233,7 +220,8 @@ static struct err *take_message(struct receiving *receiving, const struct messag
 	case MESSAGE_FILE_END:
 		if (!incoming)
 			return NULL;
-		err = receive_modules_take(receiving->gather, incoming, message);
+		err = err_prefix(receive_modules_take(receiving->gather, incoming, message), "%s",
+				 receiving->peer);
 		if (!err && message->kind == MESSAGE_FILE_END)
 			err = go_on(receiving, message->recording);
 		return err;
@@ -269,17 +257,14 @@ static struct err *take_one(struct receiving *receiving, bool *closed)
 /* What is to be done now and then. */
 static struct err *look(struct receiving *receiving)
 {
-	uint64_t now = now_ns();
+	uint64_t now = now_ns(), waiting = receiving->writes - receiving->acknowledged;
 	struct err *err = NULL;
-	bool waits;
 
-	if (receiving->writes - receiving->acknowledged >= ACKNOWLEDGE_EACH)
+	if (waiting >= ACKNOWLEDGE_EACH ||
+	    (waiting && now - receiving->acknowledged_ns > ACKNOWLEDGE_NS))
 		err = acknowledge(receiving);
 	if (err || now - receiving->looked_ns < LOOK_NS)
 		return err;
-	err = link_wait(receiving->link, 0, &waits);
-	if (!err && !waits && receiving->writes != receiving->acknowledged)
-		err = acknowledge(receiving);
 	receiving->looked_ns = now;
 	for (uint32_t i = 0; !err && i < receiving->incoming.count; i++)
 		if (receiving->incoming.items[i] && !receiving->incoming.items[i]->ended)
@@ -303,29 +288,14 @@ static struct err *talk(struct receiving *receiving)
 static struct err *greet(struct receiving *receiving)
 {
 	struct message_greeting own = {.role = MESSAGE_RECEIVER}, other;
-	uint8_t bytes[MESSAGE_GREETING_SIZE];
-	const char *wrong;
 	struct err *err;
 
 	memcpy(own.number, receiving->gather->number, sizeof(own.number));
-	snprintf(own.host, sizeof(own.host), "%s", receiving->gather->host);
-	message_write_greeting(&own, bytes);
-	err = link_send(receiving->link, bytes, sizeof(bytes), MESSAGE_GREETING_MS);
+	memcpy(own.host, receiving->gather->host, sizeof(own.host));
+	err = greeting_exchange(receiving->link, &own, &other, receiving->peer);
 	if (!err)
-		err = link_receive(receiving->link, bytes, sizeof(bytes), MESSAGE_GREETING_MS,
-				   NULL);
-	if (err)
-		return err;
-	snprintf(receiving->peer, sizeof(receiving->peer), "%s", link_peer(receiving->link));
-	wrong = message_read_greeting(bytes, &other);
-	if (!wrong && other.role != MESSAGE_SENDER)
-		wrong = "it is a receiver, too";
-	if (wrong)
-		return fault(receiving, wrong);
-	memcpy(receiving->number, other.number, sizeof(receiving->number));
-	snprintf(receiving->peer, sizeof(receiving->peer), "%s (%s)", other.host,
-		 link_peer(receiving->link));
-	return NULL;
+		memcpy(receiving->number, other.number, sizeof(receiving->number));
+	return err;
 }
 
 static struct gathered_sender *find_sender(struct gather *gather, const uint8_t *number)

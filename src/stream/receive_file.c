@@ -11,12 +11,12 @@
 #include "hosted/cleanup.h"
 #include "hosted/files/byte_source.h"
 #include "hosted/files/file_lock.h"
+#include "stream/foreign_text.h"
 #include "stream/gather_data.h"
 #include "trace/chunk_check.h"
 #include "trace/header_check.h"
 
 #define NAME_TRIES 1000
-#define NAME_SHOWN 100 /* bytes of a program's name in a file's name */
 
 static void refuse(struct receive_refusal *refusal, enum message_refusal reason, const char *text)
 {
@@ -34,23 +34,14 @@ static void refuse_errno(struct receive_refusal *refusal, int number, const char
 }
 
 /* The program's name, as it can be a part of a file's name. */
-static void copy_name(const uint8_t *name, uint32_t size, char ret[MESSAGE_NAME_MAX + 1])
+static void copy_name(const uint8_t *name, uint32_t size, char ret[NAME_SHOWN + 1])
 {
-	uint32_t length = size < NAME_SHOWN ? size : NAME_SHOWN;
-
-	memcpy(ret, name, length);
-	ret[length] = '\0';
-	length = (uint32_t)strlen(ret);
-	// A character of UTF-8 is not cut in the middle.
-	while (length == NAME_SHOWN && length && ((uint8_t)ret[length - 1] & 0xc0) == 0x80)
-		ret[--length] = '\0';
-	if (length == NAME_SHOWN && (uint8_t)ret[length - 1] >= 0xc0)
-		ret[--length] = '\0';
+	foreign_text(name, size, '_', ret, NAME_SHOWN + 1);
 	for (char *c = ret; *c; c++)
-		if ((uint8_t)*c < ' ' || *c == 0x7f || *c == '/')
+		if (*c == '/')
 			*c = '_';
 	if (!*ret)
-		snprintf(ret, MESSAGE_NAME_MAX + 1, "program");
+		snprintf(ret, NAME_SHOWN + 1, "program");
 }
 
 /* 20261126_101500_4711_server.mallow: when the program's recording began, in UTC. */
@@ -259,6 +250,40 @@ static int open_file(struct gather *gather, const struct message *offer,
 	return -1;
 }
 
+/* The recording counts as unfinished until receive_complete(). */
+static void note_begun(struct gather *gather, const uint8_t id[16])
+{
+	struct trace_id unfinished;
+	bool known = false;
+
+	memcpy(unfinished.bytes, id, sizeof(unfinished.bytes));
+	pthread_mutex_lock(&gather->mutex);
+	for (size_t i = 0; i < gather->unfinished.count; i++)
+		known |= memcmp(gather->unfinished.items[i].bytes, id, 16) == 0;
+	if (!known && vec_push(&gather->unfinished, unfinished))
+		gather->state.unfinished++;
+	pthread_mutex_unlock(&gather->mutex);
+}
+
+void receive_complete(struct gather *gather, const struct incoming *incoming)
+{
+	struct trace_id *id;
+
+	pthread_mutex_lock(&gather->mutex);
+	gather->state.complete++;
+	id = &gather->done[gather->done_count++ % GATHER_DONE_MAX];
+	memcpy(id->bytes, incoming->id, sizeof(id->bytes));
+	for (size_t i = 0; i < gather->unfinished.count; i++) {
+		if (memcmp(gather->unfinished.items[i].bytes, incoming->id, 16) != 0)
+			continue;
+		gather->unfinished.items[i] =
+			gather->unfinished.items[--gather->unfinished.count];
+		gather->state.unfinished--;
+		break;
+	}
+	pthread_mutex_unlock(&gather->mutex);
+}
+
 struct err *receive_open(struct gather *gather, const struct message *offer, struct incoming **ret,
 			 struct receive_refusal *refusal)
 {
@@ -286,9 +311,10 @@ struct err *receive_open(struct gather *gather, const struct message *offer, str
 	if (known)
 		return NULL;
 	incoming->fd = open_file(gather, offer, &header, incoming, refusal);
-	if (incoming->fd >= 0)
+	if (incoming->fd >= 0) {
+		note_begun(gather, incoming->id);
 		*ret = incoming;
-	else
+	} else
 		receive_close(gather, incoming);
 	incoming = NULL;
 	return NULL;
@@ -375,7 +401,7 @@ struct err *receive_write(const struct gather *gather, struct incoming *incoming
 	if (!wrong && incoming->ended)
 		wrong = "it writes to a recording that has ended";
 	if (wrong)
-		return err_create("%s", wrong);
+		return err_create("%s: %s", incoming->name, wrong);
 	if (message->data.offset > gather->options.max_size ||
 	    message->data.size > gather->options.max_size - message->data.offset) {
 		refuse(refusal, MESSAGE_IMPOSSIBLE, "it is larger than --max-size here");

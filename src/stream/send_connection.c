@@ -5,6 +5,7 @@
 
 #include "hosted/cleanup.h"
 #include "hosted/now.h"
+#include "stream/foreign_text.h"
 #include "stream/sender_data.h"
 
 #define LOOK_MS      100         /* between two looks; … */
@@ -22,14 +23,8 @@ static struct err *fault(const struct connection *connection, const char *what)
 static struct err *take_fault(const struct connection *connection, const struct message *message)
 {
 	char text[200];
-	size_t size = message->fault.size < sizeof(text) - 1 ? message->fault.size
-							     : sizeof(text) - 1;
 
-	memcpy(text, message->fault.text, size);
-	text[size] = '\0';
-	for (char *c = text; *c; c++)
-		if ((unsigned char)*c < ' ' || *c == 0x7f)
-			*c = '?';
+	foreign_text(message->fault.text, message->fault.size, '?', text, sizeof(text));
 	return fault(connection, text);
 }
 
@@ -114,29 +109,16 @@ static struct err *take_answers(struct connection *connection)
 
 static struct err *greet(struct connection *connection)
 {
+	struct sender *sender = connection->sender;
 	struct message_greeting own = {.role = MESSAGE_SENDER}, other;
-	uint8_t bytes[MESSAGE_GREETING_SIZE];
-	const char *wrong;
 	struct err *err;
 
-	memcpy(own.number, connection->sender->number, sizeof(own.number));
-	snprintf(own.host, sizeof(own.host), "%s", connection->sender->host);
-	message_write_greeting(&own, bytes);
-	err = link_send(connection->link, bytes, sizeof(bytes), MESSAGE_GREETING_MS);
+	memcpy(own.number, sender->number, sizeof(own.number));
+	memcpy(own.host, sender->host, sizeof(own.host));
+	err = greeting_exchange(connection->link, &own, &other, connection->peer);
 	if (!err)
-		err = link_receive(connection->link, bytes, sizeof(bytes), MESSAGE_GREETING_MS,
-				   NULL);
-	if (err)
-		return err;
-	snprintf(connection->peer, sizeof(connection->peer), "%s", link_peer(connection->link));
-	wrong = message_read_greeting(bytes, &other);
-	if (!wrong && other.role != MESSAGE_RECEIVER)
-		wrong = "it is a sender, too: one side must be 'mallow gather'";
-	if (wrong)
-		return fault(connection, wrong);
-	snprintf(connection->peer, sizeof(connection->peer), "%s (%s)", other.host,
-		 link_peer(connection->link));
-	return NULL;
+		err = sender_enter(sender, other.number, connection->link);
+	return err;
 }
 
 /* Offers recordings that are new, or were refused a while ago. */
@@ -195,11 +177,25 @@ static struct err *send_all(struct connection *connection, int *pause_ms)
 	return err;
 }
 
+/* Whether nothing is left to do: another receiver may have been faster. */
+static bool is_over(struct connection *connection)
+{
+	if (!sender_is_settled(connection->sender))
+		return false;
+	for (size_t i = 0; i < connection->outgoing.count; i++) {
+		enum outgoing_state state = connection->outgoing.items[i]->state;
+
+		if (state != OUTGOING_SETTLED && state != OUTGOING_LATER)
+			return sender_is_stopping(connection->sender);
+	}
+	return true;
+}
+
 static struct err *talk(struct connection *connection)
 {
 	struct err *err = NULL;
 
-	while (!err && !sender_is_settled(connection->sender)) {
+	while (!err && !is_over(connection)) {
 		int pause_ms;
 		bool waits;
 
@@ -228,6 +224,7 @@ struct err *send_connection(struct sender *sender, struct link *link)
 
 	if (!err)
 		err = talk(&connection);
+	sender_leave(sender, link);
 	for (size_t i = 0; i < connection.outgoing.count; i++)
 		outgoing_destroy(connection.outgoing.items[i]);
 	send_files_close(&connection);

@@ -6,6 +6,7 @@
 
 #include "hosted/cleanup.h"
 #include "hosted/now.h"
+#include "stream/foreign_text.h"
 #include "stream/sender_data.h"
 #include "write/still_written.h"
 
@@ -69,25 +70,13 @@ static void settle(struct connection *connection, struct outgoing *outgoing, boo
 	pthread_mutex_unlock(&sender->mutex);
 }
 
-/* What the receiver said, fit to be printed. */
-static void copy_text(const uint8_t *text, uint32_t size, char *ret, size_t room)
-{
-	size_t length = size < room - 1 ? size : room - 1;
-
-	memcpy(ret, text, length);
-	ret[length] = '\0';
-	for (char *c = ret; *c; c++)
-		if ((unsigned char)*c < ' ' || *c == 0x7f)
-			*c = '?';
-}
-
 static void take_refusal(struct connection *connection, struct outgoing *outgoing,
 			 const struct message *message)
 {
 	struct sent_recording *recording = outgoing->recording;
 	char why[sizeof(outgoing->why)];
 
-	copy_text(message->refusal.text, message->refusal.size, why, sizeof(why));
+	foreign_text(message->refusal.text, message->refusal.size, '?', why, sizeof(why));
 	switch (message->refusal.reason) {
 	case MESSAGE_COMPLETE:
 	case MESSAGE_TAKEN:
@@ -203,11 +192,11 @@ static struct err *send_end(struct connection *connection, struct outgoing *outg
 			    0);
 }
 
-/* All that there was has been sent, and its program goes on. */
-static void note_written(struct sender *sender, struct sent_recording *recording)
+/* All that there was has been sent, and its program went on at that time. */
+static void note_written(struct sender *sender, struct sent_recording *recording, uint64_t since)
 {
 	pthread_mutex_lock(&sender->mutex);
-	recording->written_ns = now_ns();
+	recording->written_ns = since;
 	pthread_mutex_unlock(&sender->mutex);
 }
 
@@ -215,6 +204,7 @@ struct err *outgoing_look(struct connection *connection, struct outgoing *outgoi
 {
 	struct put to = {.connection = connection, .outgoing = outgoing};
 	const struct changes_sink sink = {.put = put, .sealed = sealed, .argument = &to};
+	uint64_t begun = now_ns(); // a look may take long, and the program end meanwhile
 	bool changed, over;
 	struct err *err;
 
@@ -229,7 +219,7 @@ struct err *outgoing_look(struct connection *connection, struct outgoing *outgoi
 	}
 	*bytes += to.bytes;
 	if (!err && !over)
-		note_written(connection->sender, outgoing->recording);
+		note_written(connection->sender, outgoing->recording, begun);
 	if (!err && over && outgoing->state == OUTGOING_ACTIVE)
 		err = send_end(connection, outgoing);
 	return err;

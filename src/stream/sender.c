@@ -257,6 +257,7 @@ struct err *sender_create(const struct sender_options *options, struct sender **
 	sender->listener = sender->stop_pipe[0] = sender->stop_pipe[1] = -1;
 	sender->heard_ns = now_ns();
 	pthread_mutex_init(&sender->mutex, NULL);
+	pthread_cond_init(&sender->left, NULL);
 	link_set_init(&sender->links, CONNECTIONS_MAX);
 	gethostname(sender->host, sizeof(sender->host) - 1);
 	if (getrandom(sender->number, sizeof(sender->number), 0) != sizeof(sender->number))
@@ -300,7 +301,9 @@ void sender_destroy(struct sender *sender)
 		free(sender->recordings.items[i]);
 	}
 	vec_deinit(&sender->recordings);
+	vec_deinit(&sender->receivers);
 	link_set_deinit(&sender->links);
+	pthread_cond_destroy(&sender->left);
 	pthread_mutex_destroy(&sender->mutex);
 	free(sender);
 }

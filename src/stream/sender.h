@@ -69,6 +69,7 @@ bool sender_is_busy(struct sender *sender);
 #define SENDER_PATIENCE_MS 30000
 
 struct sender_outcome {
+	bool settled;    /* it has arrived, or will not */
 	bool arrived;    /* all of it, or another sender brought it */
 	bool written;    /* its program goes on writing it: what there was has been sent */
 	char where[128]; /* the receiver: "host (10.0.0.7:8200)"; empty: there was none */

@@ -6,6 +6,7 @@
 
 #include "hosted/vec.h"
 #include "stream/changes.h"
+#include "stream/greeting.h"
 #include "stream/link_set.h"
 #include "stream/message.h"
 #include "stream/named_modules.h"
@@ -22,6 +23,12 @@ struct sent_recording {
 	uint64_t written_ns; /* when it was last found to be still written; under the mutex */
 };
 
+/* A receiver that is connected. */
+struct sender_receiver {
+	uint8_t number[MESSAGE_NUMBER_SIZE];
+	struct link *link;
+};
+
 struct sender {
 	struct sender_options options;
 	struct socket_place target;         /* with options.connect */
@@ -34,6 +41,8 @@ struct sender {
 
 	pthread_mutex_t mutex; /* guards all below */
 	VEC(struct sent_recording *) recordings;
+	VEC(struct sender_receiver) receivers;
+	pthread_cond_t left; /* a receiver has */
 	bool ending, stopping;
 	uint64_t ended_ns; /* since when it is ending */
 	uint64_t heard_ns; /* when a receiver was last heard */
@@ -48,8 +57,17 @@ void sender_say(struct sender *sender, const char *format, ...)
 /* How many recordings there are. */
 size_t sender_count(struct sender *sender);
 struct sent_recording *sender_recording(struct sender *sender, size_t i);
+/*
+ * A receiver is connected. If it was connected already, the older link is ended: it may be dead
+ * without a sign.
+ */
+struct err *sender_enter(struct sender *sender, const uint8_t *number, struct link *link);
+/* Before the link is closed. */
+void sender_leave(struct sender *sender, const struct link *link);
 /* *settled: whether all recordings are, and no more will come. */
 bool sender_is_settled(struct sender *sender);
+/* Whether all connections are to end now. */
+bool sender_is_stopping(struct sender *sender);
 
 /* A recording on a connection. */
 enum outgoing_state {
@@ -90,7 +108,7 @@ struct asked_file {
 struct connection {
 	struct sender *sender;
 	struct link *link;
-	char peer[128];
+	char peer[GREETING_PEER];
 	VEC(uint8_t) out;
 	VEC(struct outgoing *) outgoing; /* by number */
 	VEC(struct asked_file) files;    /* the first one is being sent */

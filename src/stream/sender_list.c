@@ -52,6 +52,55 @@ static bool is_settled_locked(const struct sender *sender)
 	return sender->ending;
 }
 
+static struct sender_receiver *find_receiver(struct sender *sender, const uint8_t *number)
+{
+	for (size_t i = 0; i < sender->receivers.count; i++)
+		if (memcmp(sender->receivers.items[i].number, number, MESSAGE_NUMBER_SIZE) == 0)
+			return &sender->receivers.items[i];
+	return NULL;
+}
+
+struct err *sender_enter(struct sender *sender, const uint8_t *number, struct link *link)
+{
+	struct sender_receiver receiver = {.link = link}, *older;
+	struct err *err = NULL;
+
+	memcpy(receiver.number, number, sizeof(receiver.number));
+	pthread_mutex_lock(&sender->mutex);
+	while ((older = find_receiver(sender, number))) {
+		link_break(older->link);
+		pthread_cond_wait(&sender->left, &sender->mutex);
+	}
+	if (!vec_push(&sender->receivers, receiver))
+		err = err_no_memory();
+	pthread_mutex_unlock(&sender->mutex);
+	return err;
+}
+
+void sender_leave(struct sender *sender, const struct link *link)
+{
+	pthread_mutex_lock(&sender->mutex);
+	for (size_t i = 0; i < sender->receivers.count; i++) {
+		if (sender->receivers.items[i].link != link)
+			continue;
+		sender->receivers.items[i] =
+			sender->receivers.items[--sender->receivers.count];
+		break;
+	}
+	pthread_cond_broadcast(&sender->left);
+	pthread_mutex_unlock(&sender->mutex);
+}
+
+bool sender_is_stopping(struct sender *sender)
+{
+	bool stopping;
+
+	pthread_mutex_lock(&sender->mutex);
+	stopping = sender->stopping;
+	pthread_mutex_unlock(&sender->mutex);
+	return stopping;
+}
+
 bool sender_is_settled(struct sender *sender)
 {
 	bool settled;
@@ -98,6 +147,8 @@ void sender_end(struct sender *sender)
 /* Whether all that is not settled goes on being written, as by a daemon that was started. */
 static bool is_only_written_locked(const struct sender *sender)
 {
+	bool any = false;
+
 	for (size_t i = 0; i < sender->recordings.count; i++) {
 		struct sent_recording *recording = sender->recordings.items[i];
 
@@ -107,8 +158,9 @@ static bool is_only_written_locked(const struct sender *sender)
 			recording->written_ns > sender->ended_ns + WRITTEN_MS * NS_PER_MS;
 		if (!recording->settled && !recording->outcome.written)
 			return false;
+		any |= recording->outcome.written;
 	}
-	return true;
+	return any;
 }
 
 bool sender_is_busy(struct sender *sender)
@@ -116,7 +168,9 @@ bool sender_is_busy(struct sender *sender)
 	bool busy;
 
 	pthread_mutex_lock(&sender->mutex);
-	busy = !is_settled_locked(sender) && !is_only_written_locked(sender) &&
+	// What has arrived at one receiver may be on its way to others.
+	busy = (!is_settled_locked(sender) || sender->receivers.count) &&
+	       !is_only_written_locked(sender) &&
 	       now_ns() - sender->heard_ns < SENDER_PATIENCE_MS * NS_PER_MS;
 	pthread_mutex_unlock(&sender->mutex);
 	return busy;
@@ -130,6 +184,8 @@ bool sender_outcome(struct sender *sender, size_t i, struct sender_outcome *ret)
 	known = i < sender->recordings.count;
 	if (known)
 		*ret = sender->recordings.items[i]->outcome;
+	if (known)
+		ret->settled = sender->recordings.items[i]->settled;
 	if (known && !*ret->why)
 		snprintf(ret->why, sizeof(ret->why), "%.250s", sender->trouble);
 	pthread_mutex_unlock(&sender->mutex);

@@ -103,7 +103,7 @@ def test_help_lists_what_exists(mallow):
     assert overview.returncode == 0 and overview.stderr == ""
     commands = re.findall(r"^  ((?:[a-z]+ )+) +\S", overview.stdout, re.M)
     commands = [command.strip() for command in commands]
-    assert commands == ["run", "live", "top", "attach", "memleak", "report", "diff", "export", "check", "serve", "core", "info", "finish",
+    assert commands == ["run", "live", "top", "attach", "memleak", "report", "diff", "export", "check", "serve", "gather", "core", "info", "finish",
                         "trace dump"]
     for command in commands:
         run = mallow_run(mallow, *command.split(), "--help")
@@ -838,7 +838,7 @@ def test_ignored_signals_stay_ignored(mallow, agent, tmp_path):
 def test_bash_completion(mallow):
     script = made_from_tables(mallow, "mallow.bash")
     assert completions(script, "mallow", "") == ["run", "live", "top", "attach", "memleak", "report", "diff", "export", "check",
-                                                 "serve", "core", "info", "finish", "trace", "help", "--help", "--version"]
+                                                 "serve", "gather", "core", "info", "finish", "trace", "help", "--help", "--version"]
     assert completions(script, "mallow", "help", "re") == ["report"]
     assert completions(script, "mallow", "trace", "") == ["dump"]
     assert completions(script, "mallow", "report", "--to") == ["--top", "--to"]
