@@ -130,6 +130,13 @@ static struct err *note_found(struct changes *changes, uint64_t offset,
 	return vec_push(&changes->chunks.found, chunk) ? NULL : err_no_memory();
 }
 
+/* A slot keeps its size; sealed where it stands, it may be as short as its content. */
+static bool is_in_slot(const struct changed_slot *slot, const struct trace_chunk *header)
+{
+	return header->flags & TRACE_CHUNK_SEALED ? header->size <= slot->size
+						  : header->size == slot->size;
+}
+
 static struct err *note_found_slot(struct changes *changes, size_t number,
 				   const struct trace_chunk *header)
 {
@@ -256,7 +263,7 @@ static struct err *find_sealed_slots(struct changes *changes)
 		if (slot->sealed || slot->found)
 			continue;
 		err = read_chunk(changes, slot->offset, &header, &verdict);
-		if (!err && verdict == CHUNK_VALID && header.size == slot->size &&
+		if (!err && verdict == CHUNK_VALID && is_in_slot(slot, &header) &&
 		    header.flags & TRACE_CHUNK_SEALED && has_later(chunks, &header))
 			err = note_found_slot(changes, i, &header);
 	}
@@ -366,8 +373,13 @@ static struct err *put_found(struct changes *changes, enum changes_look which)
 		if (whole)
 			err = take_sealed(changes, chunk->offset, chunk->size, &whole);
 		if (chunk->slot != SIZE_MAX) {
-			chunks->slots.items[chunk->slot].sealed = !err && whole;
-			chunks->slots.items[chunk->slot].found = false;
+			struct changed_slot *slot = &chunks->slots.items[chunk->slot];
+
+			slot->sealed = !err && whole;
+			slot->found = false;
+			if (slot->sealed && slot->size > chunk->size)
+				err = add_gap(changes, slot->offset + chunk->size,
+					      slot->size - chunk->size);
 		} else if (!err && !whole) {
 			err = add_gap(changes, chunk->offset, chunk->size);
 		}
@@ -399,7 +411,7 @@ static struct err *copy_slot(struct changes *changes, size_t number)
 
 		if (err)
 			return err;
-		if (verdict != CHUNK_VALID || copy.header.size != slot->size)
+		if (verdict != CHUNK_VALID || !is_in_slot(slot, &copy.header))
 			return NULL; // damaged: it is put as it is at the last look
 		// A chunk begins by its commit word; the other fields are stored after it.
 		if (slot->begun && memcmp(&copy.header, &slot->header, sizeof(copy.header)) == 0)

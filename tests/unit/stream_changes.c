@@ -17,7 +17,7 @@
 #include "stream/changes.h"
 #include "write/recording_file.h"
 
-#define ROUNDS      120 /* random recordings */
+#define ROUNDS      100 /* random recordings */
 #define STRAY_PAGES 3
 #define TABLE_PAGES 700
 #define TABLE_LOOKS 60
@@ -44,6 +44,8 @@ struct world {
 	int fd;
 	uint8_t *shown; /* what the file at fd holds */
 	size_t shown_size;
+	uint8_t *scratch; /* for show() */
+	size_t scratch_room;
 
 	uint8_t *replica;
 	size_t replica_size, replica_room;
@@ -89,9 +91,15 @@ static void show(struct world *world)
 {
 	const struct random_recording *random = &world->random;
 	size_t size = random->size;
-	uint8_t *now = malloc(size);
+	uint8_t *now;
 
-	assert_non_null(now);
+	if (size > world->scratch_room) {
+		world->scratch_room = 2 * size;
+		free(world->scratch);
+		world->scratch = malloc(world->scratch_room);
+		assert_non_null(world->scratch);
+	}
+	now = world->scratch;
 	memcpy(now, random->file, size);
 	for (uint32_t i = 0; i < RANDOM_STREAMS && world->part_look != PART_HALF; i++) {
 		size_t at = random->streams[i].part, part = part_size(random, at);
@@ -118,7 +126,6 @@ static void show(struct world *world)
 		memcpy(world->shown + at, now + at, page);
 		write_page(world, at, now + at, page);
 	}
-	free(now);
 }
 
 /* Bytes at the file's end that are no chunk, as a writer leaves them that reserved too much. */
@@ -283,6 +290,7 @@ static void end(struct world *world)
 {
 	random_recording_deinit(&world->random);
 	free(world->shown);
+	free(world->scratch);
 	free(world->replica);
 	close(world->fd);
 }
@@ -528,12 +536,77 @@ static void test_live_table(void **state)
 	}
 }
 
+/* The file that the test's writer has written. */
+static void show_file(struct world *world)
+{
+	off_t size = lseek(world->fd, 0, SEEK_END);
+
+	assert_true(size > 0);
+	if (world->random.file)
+		munmap(world->random.file, world->random.size);
+	world->random.size = (size_t)size;
+	world->random.file = mmap(NULL, world->random.size, PROT_READ, MAP_SHARED, world->fd, 0);
+	assert_ptr_not_equal(world->random.file, MAP_FAILED);
+}
+
+/* So many allocations in each of the streams, whose times go on. */
+static void record(struct recording_file *file, uint32_t streams, size_t count, uint64_t *ticks)
+{
+	for (; count; count--)
+		for (uint32_t i = 0; i < streams; i++) {
+			const struct trace_event event = {.operation = TRACE_OP_MALLOC,
+							  .ticks = ++*ticks,
+							  .address = random_mix(*ticks) >> 16,
+							  .size = 40};
+
+			recording_file_event(file, i, &event, NULL, 0);
+		}
+}
+
+/* The other writer: its slots are sealed where they stand, some between two looks. */
+static void test_recording_file(void **state)
+{
+	static const uint64_t losses[TRACE_LOSS_COUNTERS];
+	const struct trace_header header = {.pid = 1, .pointer_size = 8, .machine = 62};
+	struct world world = {.draws = 5, .cut = NO_CUT};
+	struct recording_file *file;
+	struct changes *changes = NULL;
+	uint64_t ticks = 2000;
+
+	world.fd = memfd_create("recording", MFD_CLOEXEC);
+	assert_true(world.fd >= 0);
+	assert_ok(recording_file_adopt(dup(world.fd), &header, NULL, &file));
+	for (uint32_t i = 0; i < 3; i++)
+		assert_int_equal(recording_file_add_stream(file, 1000), i);
+	for (int look = 0; look < 12; look++) {
+		record(file, 1 + (uint32_t)draw(&world, 3), draw(&world, 60000), &ticks);
+		if (look == 11)
+			assert_ok(recording_file_end(file, ticks, TRACE_END_DETACHED, 0));
+		else
+			assert_ok(recording_file_flush(file, losses));
+		show_file(&world);
+		// The third link goes on with what the second one brought.
+		if (look % 5 == 0) {
+			changes_destroy(changes);
+			changes = connect_to(&world);
+		}
+		look_once(&world, changes, look == 11 ? CHANGES_LAST : CHANGES_NOW);
+	}
+	check_end(&world, changes);
+	assert_true(world.sealed_count > 3);
+	changes_destroy(changes);
+	recording_file_close(file);
+	munmap(world.random.file, world.random.size);
+	free(world.replica);
+	close(world.fd);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_valid_after_each_put), cmocka_unit_test(test_link_breaks),
 		cmocka_unit_test(test_link_breaks_anywhere), cmocka_unit_test(test_fields_alone),
-		cmocka_unit_test(test_live_table),
+		cmocka_unit_test(test_live_table),           cmocka_unit_test(test_recording_file),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -27,6 +27,7 @@ struct play {
 	char folder[64];
 	struct gather *gather;
 	struct link *link, *receiving;
+	int fd; /* the same socket as our link's */
 	pthread_t thread;
 	struct err *err;
 	bool all;
@@ -79,6 +80,7 @@ static void connect_again(struct play *play)
 	int pair[2];
 
 	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair), 0);
+	play->fd = dup(pair[0]);
 	assert_ok(link_accept(pair[0], &no_key, PATIENCE_MS, &play->link));
 	assert_ok(link_accept(pair[1], &no_key, PATIENCE_MS, &play->receiving));
 	assert_int_equal(pthread_create(&play->thread, NULL, receive, play), 0);
@@ -112,8 +114,11 @@ static struct err *hang_up(struct play *play)
 {
 	struct err *err;
 
-	link_close(play->link);
+	// It may still answer.
+	assert_int_equal(shutdown(play->fd, SHUT_WR), 0);
 	pthread_join(play->thread, NULL);
+	close(play->fd);
+	link_close(play->link);
 	err = play->err;
 	play->err = NULL;
 	return err;
@@ -144,16 +149,19 @@ static void tell(struct play *play, uint32_t kind, uint32_t recording, const voi
 		assert_ok(link_send(play->link, rest, rest_size, PATIENCE_MS));
 }
 
-/* The next message must be of that kind. */
+/* The next message must be of that kind; acknowledgements come at any time. */
 static const struct message *expect(struct play *play, uint32_t kind)
 {
-	uint8_t bytes[MESSAGE_HEAD_SIZE];
 	struct message_head head;
 
-	assert_ok(link_receive(play->link, bytes, sizeof(bytes), PATIENCE_MS, NULL));
-	assert_null(message_read_head(bytes, &head));
-	assert_ok(link_receive(play->link, play->content, head.size, PATIENCE_MS, NULL));
-	assert_null(message_read(&head, play->content, &play->message));
+	do {
+		uint8_t bytes[MESSAGE_HEAD_SIZE];
+
+		assert_ok(link_receive(play->link, bytes, sizeof(bytes), PATIENCE_MS, NULL));
+		assert_null(message_read_head(bytes, &head));
+		assert_ok(link_receive(play->link, play->content, head.size, PATIENCE_MS, NULL));
+		assert_null(message_read(&head, play->content, &play->message));
+	} while (head.kind == MESSAGE_ACKNOWLEDGE && kind != MESSAGE_ACKNOWLEDGE);
 	assert_int_equal(head.kind, kind);
 	return &play->message;
 }
@@ -291,7 +299,8 @@ static void test_whole(void **state)
 	write_at(play, 0, 0, page, sizeof(page));
 	tell(play, 77, 0, "of a later version", 18, NULL, 0);
 	tell(play, MESSAGE_PING, 0, NULL, 0, NULL, 0);
-	assert_int_equal(expect(play, MESSAGE_ACKNOWLEDGE)->number, 3);
+	while (expect(play, MESSAGE_ACKNOWLEDGE)->number != 3)
+		;
 	say_end(play, 0, 20000);
 	expect(play, MESSAGE_DONE);
 	assert_int_equal(pread(fd, page, sizeof(page), 0), sizeof(page));
@@ -316,7 +325,7 @@ static void test_whole(void **state)
 /* What breaks the rules ends the connection, with a fault. */
 static void test_rules(void **state)
 {
-	for (int i = 0; i < 7; i++) {
+	for (int i = 0; i < 6; i++) {
 		struct play *play = begin();
 		const uint32_t request = 5;
 		uint8_t page[TRACE_PAGE];
@@ -339,10 +348,7 @@ static void test_rules(void **state)
 		case 3:
 			offer(play, 0, 2, "twice");
 			break;
-		case 4:
-			offer(play, 60000, 2, "too many");
-			break;
-		case 5: // a file that nobody asked for
+		case 4: // a file that nobody asked for
 			tell(play, MESSAGE_FILE, 0, &request, 4, "\0\0\0\0\0\0\0\0elf", 11);
 			break;
 		default: // more than the header
