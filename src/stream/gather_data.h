@@ -9,6 +9,7 @@
 #include "stream/link_set.h"
 #include "stream/message.h"
 #include "stream/module_store.h"
+#include "stream/module_walk.h"
 #include "stream/named_modules.h"
 #include "trace/format.h"
 
@@ -87,7 +88,7 @@ struct incoming {
 	bool ended;     /* all of it has come */
 
 	struct named_modules *modules;
-	uint64_t modules_walked;
+	struct module_walk walk; /* for modules */
 	size_t modules_asked; /* so many of them were looked at */
 	VEC(struct asked_module) asked;
 	uint32_t next_request;

@@ -334,6 +334,7 @@ void receive_close(struct gather *gather, struct incoming *incoming)
 		module_store_abandon(incoming->asked.items[i].file);
 	vec_deinit(&incoming->asked);
 	named_modules_destroy(incoming->modules);
+	module_walk_deinit(&incoming->walk);
 	if (incoming->fd >= 0)
 		close(incoming->fd);
 	free(incoming);

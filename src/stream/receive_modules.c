@@ -2,7 +2,6 @@
 
 #include "hosted/cleanup.h"
 #include "stream/gather_data.h"
-#include "stream/module_walk.h"
 
 #define WAITING_MAX 512u /* files that are asked for at a time */
 
@@ -36,11 +35,11 @@ struct err *receive_modules_ask(struct gather *gather, struct incoming *incoming
 		return NULL;
 	if (!incoming->modules)
 		err = named_modules_create(&incoming->modules);
-	// At the end all chunks once more: some may have come to places that were looked at.
-	if (!err && incoming->ended)
-		incoming->modules_walked = 0;
+	// At the end all chunks: some may have come to places that were passed.
 	if (!err)
-		err = module_walk(incoming->modules, &source, &incoming->modules_walked);
+		err = module_walk(incoming->modules, &source,
+				  incoming->ended ? MODULE_WALK_ALL : MODULE_WALK_NEW, NULL,
+				  &incoming->walk);
 	while (!err && incoming->modules_asked < named_modules_count(incoming->modules) &&
 	       incoming->asked.count < WAITING_MAX) {
 		err = ask_for(gather, incoming, MESSAGE_MODULE, incoming->modules_asked, ask,

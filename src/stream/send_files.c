@@ -30,37 +30,24 @@ struct err *send_files_note(struct outgoing *outgoing, uint64_t offset, uint32_t
 	return err ? err : module_walk_chunk(outgoing->modules, &source, offset, size);
 }
 
-/* Looks into the chunks that were not looked into yet. */
-static struct err *note_all(struct outgoing *outgoing)
-{
-	struct byte_source source;
-	struct err *err = notes(outgoing, &source);
-
-	if (err || outgoing->modules_complete)
-		return err;
-	// Chunks may have come to places that were gaps. Once nobody writes any more, one look at
-	// all is the last.
-	if (outgoing->state == OUTGOING_ENDED) {
-		outgoing->modules_complete = true;
-		outgoing->modules_walked = 0;
-	}
-	return module_walk(outgoing->modules, &source, &outgoing->modules_walked);
-}
-
 /* The path of the module. NULL: the recording names none with that build id. */
 static struct err *path_of(struct outgoing *outgoing, const struct message *message,
 			   const char **ret)
 {
-	struct err *err = NULL;
+	const struct module_walk_goal goal = {.build_id = message->need.build_id,
+					      .size = message->need.build_id_size};
+	struct byte_source source;
+	struct err *err = notes(outgoing, &source);
 
-	*ret = NULL;
-	for (int attempt = 0; !err && !*ret && attempt < 2; attempt++) {
-		if (outgoing->modules)
-			*ret = named_modules_find(outgoing->modules, message->need.build_id,
-						  message->need.build_id_size);
-		if (!*ret && attempt == 0)
-			err = note_all(outgoing);
-	}
+	// Most modules are named at the beginning.
+	if (!err)
+		err = module_walk(outgoing->modules, &source, MODULE_WALK_NEW, &goal,
+				  &outgoing->walk);
+	*ret = err ? NULL : named_modules_find(outgoing->modules, goal.build_id, goal.size);
+	if (err || *ret)
+		return err;
+	err = module_walk(outgoing->modules, &source, MODULE_WALK_ALL, &goal, &outgoing->walk);
+	*ret = err ? NULL : named_modules_find(outgoing->modules, goal.build_id, goal.size);
 	return err;
 }
 

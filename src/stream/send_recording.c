@@ -39,6 +39,7 @@ void outgoing_destroy(struct connection *connection, struct outgoing *outgoing)
 	outgoing_set_state(connection, outgoing, OUTGOING_SETTLED);
 	changes_destroy(outgoing->changes);
 	named_modules_destroy(outgoing->modules);
+	module_walk_deinit(&outgoing->walk);
 	vec_deinit(&outgoing->awaited);
 	free(outgoing);
 }

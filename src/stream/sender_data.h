@@ -9,6 +9,7 @@
 #include "stream/greeting.h"
 #include "stream/link_set.h"
 #include "stream/message.h"
+#include "stream/module_walk.h"
 #include "stream/named_modules.h"
 #include "stream/sender.h"
 
@@ -97,8 +98,7 @@ struct outgoing {
 	enum outgoing_state state;
 	struct changes *changes;
 	struct named_modules *modules; /* NULL: none was looked for */
-	uint64_t modules_walked;       /* the chunks before that have been looked into */
-	bool modules_complete;         /* all were, after the end */
+	struct module_walk walk;       /* for modules */
 	VEC(struct awaited_chunk) awaited; /* in the order of writes; with in_memory */
 	size_t given_back;                 /* so many of them */
 	uint64_t quiet_ns;                 /* since when nothing has changed; 0: it just did */

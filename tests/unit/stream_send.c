@@ -120,7 +120,7 @@ static struct play *begin(void)
 	options.connect = play->connect;
 	assert_ok(sender_create(&options, &play->sender));
 	play->fd = make_recording();
-	assert_ok(sender_add(play->sender, dup(play->fd), "server", true));
+	assert_ok(sender_add(play->sender, dup(play->fd), "server", true, 0));
 	accept_link(play);
 	return play;
 }
