@@ -8,7 +8,7 @@
 #include "cli/setting_options.h"
 #include "hosted/cleanup.h"
 
-#define SHOW_MS     1000
+#define SHOW_MS 1000
 
 enum { DIRECTORY, LISTEN, TOKEN_FILE, INSECURE, MAX_SIZE, MAX_SENDERS, NO_FINISH };
 
@@ -29,13 +29,13 @@ static const struct option_spec options_of_gather[] = {
 	[INSECURE] = {.name = "insecure",
 		      .text = "without a key, too, talk to other machines than this one"},
 	[MAX_SIZE] = {.name = "max-size",
-			     .value = "SIZE",
-			     .text = "refuse what becomes larger",
-			     .standard = "1T"},
+		      .value = "SIZE",
+		      .text = "refuse what becomes larger",
+		      .standard = "1T"},
 	[MAX_SENDERS] = {.name = "max-senders",
-				.value = "N",
-				.text = "senders that may be connected at a time",
-				.standard = "256"},
+			 .value = "N",
+			 .text = "senders that may be connected at a time",
+			 .standard = "256"},
 	[NO_FINISH] = {.name = "no-finish",
 		       .text = "leave complete recordings as they came; 'mallow finish' does the "
 			       "rest"},
@@ -100,7 +100,8 @@ static int run(const struct command *command, const struct options *options)
 	uint64_t max_senders;
 	struct err *err;
 
-	if (!options_size(command, options, MAX_SIZE, GATHERING_MAX_SIZE, &wanted.gather.max_size) ||
+	if (!options_size(command, options, MAX_SIZE, GATHERING_MAX_SIZE,
+			  &wanted.gather.max_size) ||
 	    !options_number(command, options, MAX_SENDERS, 1, GATHERING_MAX_SENDERS, &max_senders))
 		return CLI_USAGE;
 	wanted.gather.max_senders = (size_t)max_senders;
@@ -130,7 +131,8 @@ const struct command_body command_gather = {
 	.details =
 		"Receives recordings while they are made, from programs that were started with "
 		"'mallow run --stream', or by the library alone with MALLOW_CONNECT. Files are "
-		"named YYYYMMDD_HHMMSS_PID_NAME.mallow, by the start of the program in UTC, and can "
+		"named YYYYMMDD_HHMMSS_PID_NAME.mallow, by the start of the program in UTC, and "
+		"can "
 		"be opened at every moment. If a link breaks it is made again, and nothing is sent "
 		"twice. A complete recording is finished as 'mallow run' does it; programs and "
 		"libraries that this machine has not are asked for, and kept in the cache.\n\n"

@@ -53,10 +53,11 @@ static const struct option_spec options_of_serve[] = {
 			  .text = "web pages from there may read the answers"},
 	[DEBUG_SYMBOLS] = DEBUG_SYMBOLS_OPTION,
 	[SOURCES] = SOURCES_OPTION,
-	[GATHER] = {.name = "gather",
-		    .value = "DIR",
-		    .text = "receive recordings, too, as 'mallow gather -o DIR' does, and show them "
-			    "while they arrive; --token-file and --insecure hold for both"},
+	[GATHER] =
+		{.name = "gather",
+		 .value = "DIR",
+		 .text = "receive recordings, too, as 'mallow gather -o DIR' does, and show them "
+			 "while they arrive; --token-file and --insecure hold for both"},
 	[GATHER_LISTEN] = {.name = "gather-listen",
 			   .value = "ADDRESS[:PORT]",
 			   .text = "where senders can connect to",

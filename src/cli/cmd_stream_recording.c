@@ -1,6 +1,7 @@
 /*
- * mallow stream-recording: sends one recording, which is open as a descriptor, until it is complete.
- * The agent starts it, with its settings in the environment, where there is no `mallow run`.
+ * mallow stream-recording: sends one recording, which is open as a descriptor, until it is
+ * complete. The agent starts it, with its settings in the environment, where there is no `mallow
+ * run`.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -52,7 +52,8 @@ static bool read_control(struct msghdr *message, int *fd, pid_t *pid)
 	bool found = false;
 
 	*pid = 0;
-	for (struct cmsghdr *part = CMSG_FIRSTHDR(message); part; part = CMSG_NXTHDR(message, part)) {
+	for (struct cmsghdr *part = CMSG_FIRSTHDR(message); part;
+	     part = CMSG_NXTHDR(message, part)) {
 		struct ucred who;
 
 		if (part->cmsg_level != SOL_SOCKET)

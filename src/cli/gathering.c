@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -31,7 +32,7 @@ struct gathering {
 	pthread_cond_t changed;
 	bool ending;
 	VEC(char *) complete; /* paths of recordings to be finished */
-	bool shown;            /* a line of progress is on the terminal */
+	bool shown;           /* a line of progress is on the terminal */
 	uint64_t shown_ns, shown_bytes;
 };
 
@@ -73,7 +74,8 @@ void gathering_show(struct gathering *gathering)
 		uint64_t speed = (uint64_t)((double)(state.bytes - gathering->shown_bytes) * 1e9 /
 					    (double)ns);
 
-		printf("%s, %s arriving, %s received", format_counted(state.senders, "sender", true).text,
+		printf("%s, %s arriving, %s received",
+		       format_counted(state.senders, "sender", true).text,
 		       format_counted(state.recordings, "recording", true).text,
 		       format_bytes(state.bytes, false).text);
 		printf(", %s/s", format_bytes(speed, false).text);
@@ -165,6 +167,17 @@ struct err *gathering_key(const char *file, struct link_key *ret)
 	return err ? err : stream_options_key(file, ret);
 }
 
+/* Each recording that arrives is an open file. */
+static void raise_descriptors(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
+		return;
+	limit.rlim_cur = limit.rlim_max;
+	setrlimit(RLIMIT_NOFILE, &limit);
+}
+
 struct err *gathering_start(const struct gathering_options *options, struct gathering **ret)
 {
 	struct gathering *gathering = calloc(1, sizeof(*gathering));
@@ -174,14 +187,14 @@ struct err *gathering_start(const struct gathering_options *options, struct gath
 	if (!gathering)
 		return err_no_memory();
 	pthread_mutex_init(&gathering->mutex, NULL);
+	raise_descriptors();
 	gathering->terminal = isatty(STDOUT_FILENO);
 	wanted.say = say;
 	wanted.complete = note_complete;
 	wanted.argument = gathering;
 	pthread_cond_init(&gathering->changed, NULL);
-	gathering->has_finisher =
-		!options->no_finish &&
-		link_set_thread(&gathering->finisher, finish_all, gathering) == 0;
+	gathering->has_finisher = !options->no_finish &&
+				  link_set_thread(&gathering->finisher, finish_all, gathering) == 0;
 	err = gather_create(&wanted, &gathering->gather);
 	if (err) {
 		gathering_stop(gathering);

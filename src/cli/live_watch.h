@@ -25,7 +25,8 @@ struct live_watch;
 /* Makes a report of a table. asked: LIVE_MESSAGE_MAKE or one of the messages after it. */
 typedef void live_watch_report(void *argument, int table, enum live_message asked);
 
-/* A process (0: of unknown number) has begun a table. It stays open as long as the watch needs it. */
+/* A process (0: of unknown number) has begun a table. It stays open as long as the watch needs it.
+ */
 typedef void live_watch_opened(void *argument, int table, pid_t pid);
 
 /*

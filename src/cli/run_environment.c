@@ -6,6 +6,7 @@
 
 #include "base/preload.h"
 #include "cli/setting_options.h"
+#include "cli/token_option.h"
 #include "hosted/cleanup.h"
 
 /* The variables of FORCE_MALLOC: each makes a language's allocator call malloc for every block. */
@@ -87,8 +88,19 @@ static struct err *make_forcing(struct run_environment *environment)
 	return err;
 }
 
+/*
+ * Whether the program must not get the variable: the token is for us, and with --record-env it
+ * would be in the recording. A recording in memory may need a sender of its own, which needs the
+ * token.
+ */
+static bool is_secret(const struct options *options, const char *variable)
+{
+	return same_name(TOKEN_VARIABLE "=", variable) &&
+	       !setting_options_value(options, SETTING_STREAM_ONLY);
+}
+
 /* Joins our variables and the rest of the tool's environment. */
-static struct err *merge(struct run_environment *environment)
+static struct err *merge(const struct options *options, struct run_environment *environment)
 {
 	size_t count = 0, used = 0;
 
@@ -100,7 +112,7 @@ static struct err *merge(struct run_environment *environment)
 	for (size_t i = 0; environment->made[i]; i++)
 		environment->variables[used++] = environment->made[i];
 	for (size_t i = 0; i < count; i++) {
-		bool replaced = false;
+		bool replaced = is_secret(options, environ[i]);
 
 		for (size_t j = 0; environment->made[j]; j++)
 			replaced |= same_name(environment->made[j], environ[i]);
@@ -133,7 +145,7 @@ struct err *run_environment_create(const struct options *options, const char *li
 	if (!err)
 		err = make(&environment, "MALLOW_PARENT", NO_PARENT);
 	if (!err)
-		err = merge(&environment);
+		err = merge(options, &environment);
 	if (err)
 		return err;
 	*ret = environment;

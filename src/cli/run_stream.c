@@ -21,9 +21,9 @@
 #include "stream/link_set.h"
 #include "stream/program_name.h"
 
-#define LOOK_MS 50   /* between two looks for new recordings, and for the end */
-#define SAID_MS 2000 /* a longer waiting is said */
-#define LOOKS_MOST 600 /* at the end, while there are no descriptors */
+#define LOOK_MS    50   /* between two looks for new recordings, and for the end */
+#define SAID_MS    2000 /* a longer waiting is said */
+#define LOOKS_MOST 600  /* at the end, while there are no descriptors */
 
 struct run_stream {
 	struct sender *sender;
@@ -51,7 +51,8 @@ static void add(struct run_stream *stream, int fd, bool in_memory, pid_t pid)
 	cli_report_err(err);
 }
 
-/* Opens what is new. false: there is no descriptor for it now; there is when others have arrived. */
+/* Opens what is new. false: there is no descriptor for it now; there is when others have arrived.
+ */
 static bool open_recordings(struct run_stream *stream)
 {
 	err_destroy(run_registry_read(&stream->registry));
@@ -257,7 +258,8 @@ static void say_outcomes(struct run_stream *stream)
 	}
 	if (arrived)
 		cli_error(CLI_OK, "%s at %s",
-			  arrived == 1 ? "the recording has arrived" : "all recordings have arrived",
+			  arrived == 1 ? "the recording has arrived"
+				       : "all recordings have arrived",
 			  where);
 	else if (!stream->added)
 		cli_error(CLI_FAILED, "nothing was sent: no program began a recording");

@@ -36,9 +36,9 @@ void beacon_close(struct beacon *beacon);
 void beacon_send(struct beacon *beacon, const struct beacon_content *content);
 
 /*
- * For receiving: *socket gets the beacons that come to this port (MESSAGE_BEACON_PORT, but for tests).
- * Several processes may do that on one machine, and each gets all of them. The socket does not
- * block, is close-on-exec, and the caller's.
+ * For receiving: *socket gets the beacons that come to this port (MESSAGE_BEACON_PORT, but for
+ * tests). Several processes may do that on one machine, and each gets all of them. The socket does
+ * not block, is close-on-exec, and the caller's.
  */
 struct err *beacon_listen(uint16_t port, int *socket);
 /*

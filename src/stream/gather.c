@@ -142,8 +142,8 @@ static void dial(struct dialled *dialled)
 	while (!all && !is_stopping(gather)) {
 		struct link *link;
 		bool connected, broken;
-		struct err *err = link_connect(&dialled->place, &gather->options.key, CONNECT_MS,
-					       &link);
+		struct err *err =
+			link_connect(&dialled->place, &gather->options.key, CONNECT_MS, &link);
 
 		connected = !err;
 		if (!err)
@@ -225,9 +225,10 @@ static void take_beacon(struct gather *gather, const struct beacon_content *cont
 	bool wanted;
 
 	if (!is_safe(gather, address)) {
-		say_stranger(gather, err_create("%s announces '%s', and is another machine: to take "
-						"it, give a --token-file, or --insecure",
-						address, content->name));
+		say_stranger(gather,
+			     err_create("%s announces '%s', and is another machine: to take "
+					"it, give a --token-file, or --insecure",
+					address, content->name));
 		return;
 	}
 	dialled = calloc(1, sizeof(*dialled));

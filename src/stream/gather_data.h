@@ -36,24 +36,26 @@ struct gather {
 	uint8_t number[MESSAGE_NUMBER_SIZE];
 	char host[33];
 	int directory;
-	int listener; /* -1: none */
-	int finder;   /* socket of beacons, -1: none */
+	int listener;                         /* -1: none */
+	int finder;                           /* socket of beacons, -1: none */
 	char address[SOCKET_PLACE_HOST + 16]; /* where it listens */
-	int stop_pipe[2]; /* closed at the writing end: all threads end */
+	int stop_pipe[2];                     /* closed at the writing end: all threads end */
 	struct link_set links;
 
 	pthread_mutex_t mutex; /* guards all below */
 	pthread_cond_t changed;
 	VEC(struct gathered_sender) senders;
-	VEC(struct gathered_sender) dialled; /* announced senders that a thread connects to; no link */
+	VEC(struct gathered_sender)
+	dialled; /* announced senders that a thread connects to; no link */
 	VEC(struct incoming *) arriving;
 	struct stranger strangers[GATHER_STRANGERS];
 	size_t next_stranger;
 	struct trace_id {
 		uint8_t bytes[16];
-	} *done; /* ids of recordings that are complete, in a ring */
+	} * done; /* ids of recordings that are complete, in a ring */
 	size_t done_count;
-	VEC(struct trace_id) unfinished; /* of recordings that began to arrive, and are not complete */
+	VEC(struct trace_id)
+	unfinished; /* of recordings that began to arrive, and are not complete */
 	struct gather_state state;
 	size_t targets_left;
 	bool stopping;
@@ -82,14 +84,15 @@ struct incoming {
 	char name[INCOMING_NAME_MAX]; /* of its file, in the directory */
 	char program[NAME_SHOWN + 1];
 	uint32_t pid;
-	uint64_t bytes; /* received now */
-	uint64_t end;   /* where the last of them is in the file */
-	bool resumed;   /* a part was there already */
-	bool ended;     /* all of it has come */
+	uint64_t bytes;       /* received now */
+	uint64_t begun_bytes; /* so many of them are on their way to the disk */
+	uint64_t end;         /* where the last of them is in the file */
+	bool resumed;         /* a part was there already */
+	bool ended;           /* all of it has come */
 
 	struct named_modules *modules;
 	struct module_walk walk; /* for modules */
-	size_t modules_asked; /* so many of them were looked at */
+	size_t modules_asked;    /* so many of them were looked at */
 	VEC(struct asked_module) asked;
 	uint32_t next_request;
 };

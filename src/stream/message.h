@@ -18,7 +18,7 @@
 #define MESSAGE_NAME_MAX       255u                    /* of a program's name */
 #define MESSAGE_RECORDINGS_MAX 65536u                  /* of one connection */
 #define MESSAGE_BUILD_ID_MAX   64u
-#define MESSAGE_PORT           8200u  /* where receivers listen; below those that the kernel gives away */
+#define MESSAGE_PORT           8200u /* where receivers listen; below those that the kernel gives away */
 #define MESSAGE_BEACON_PORT    43512u /* of UDP */
 #define MESSAGE_PING_MS        5000
 #define MESSAGE_SILENCE_MS     20000
@@ -67,7 +67,8 @@ struct message_range {
 	uint64_t offset, size;
 };
 
-/* A message's content. Which member is meant follows from the kind. Pointers lead into `content`. */
+/* A message's content. Which member is meant follows from the kind. Pointers lead into `content`.
+ */
 struct message {
 	uint32_t kind;
 	uint32_t recording;

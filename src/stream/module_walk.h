@@ -19,7 +19,8 @@ enum module_walk_which {
 	MODULE_WALK_ALL, /* chunks that have come to places before that, too */
 };
 
-/* What to look for; NULL: all. Once it is found the walk ends, and the next one goes on from there. */
+/* What to look for; NULL: all. Once it is found the walk ends, and the next one goes on from there.
+ */
 struct module_walk_goal {
 	const uint8_t *build_id;
 	size_t size;

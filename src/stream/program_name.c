@@ -37,9 +37,8 @@ static bool find_in(const uint8_t *payload, const struct trace_chunk *header, ch
 	struct decode_event event;
 	bool found = false;
 
-	if (header->carried ||
-	    decode_chunk(&stream, payload, chunk_committed(header), header->base_ticks, 0, true) !=
-		    DECODE_RECORD)
+	if (header->carried || decode_chunk(&stream, payload, chunk_committed(header),
+					    header->base_ticks, 0, true) != DECODE_RECORD)
 		return false;
 	do {
 		result = decode_next(&stream, &event);

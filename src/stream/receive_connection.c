@@ -7,7 +7,7 @@
 #include "stream/gather_data.h"
 #include "stream/greeting.h"
 
-#define ACKNOWLEDGE_EACH 64u /* writes */
+#define ACKNOWLEDGE_EACH 64u                  /* writes */
 #define ACKNOWLEDGE_NS   UINT64_C(1000000000) /* … or so long after the first of them */
 #define LOOK_NS          UINT64_C(2000000000) /* between two looks for modules */
 

@@ -17,6 +17,7 @@
 #include "trace/header_check.h"
 
 #define NAME_TRIES 1000
+#define WRITE_BACK (8u << 20) /* bytes after which the disk is to begin */
 
 static void refuse(struct receive_refusal *refusal, enum message_refusal reason, const char *text)
 {
@@ -81,9 +82,15 @@ static bool is_acceptable(const struct message *offer, struct trace_header *head
 	return false;
 }
 
+static bool is_shortage(int number)
+{
+	return number == EMFILE || number == ENFILE || number == ENOMEM || number == EIO;
+}
+
 /*
- * Opens a file of the directory if it is the recording with that id. Returns -1 if not. finished:
- * nothing can be added to it any more.
+ * Opens a file of the directory if it is the recording with that id. Returns -1 if not, or below
+ * that the negative errno if that cannot be told now. finished: nothing can be added to it any
+ * more.
  */
 static int open_same(int directory, const char *name, const uint8_t id[16], bool *finished)
 {
@@ -93,6 +100,8 @@ static int open_same(int directory, const char *name, const uint8_t id[16], bool
 	struct stat status;
 	int good;
 
+	if (fd < 0 && is_shortage(errno))
+		return -1 - errno;
 	if (fd < 0 || fstat(fd, &status) < 0 || !S_ISREG(status.st_mode) ||
 	    pread(fd, &header, sizeof(header), 0) != sizeof(header) ||
 	    header.magic != TRACE_MAGIC || memcmp(header.id, id, sizeof(header.id)) != 0)
@@ -103,7 +112,7 @@ static int open_same(int directory, const char *name, const uint8_t id[16], bool
 	return good;
 }
 
-/* Looks for a file that has this recording already, or a part of it. */
+/* As open_same(), of all files of the directory: one that has this recording, or a part of it. */
 static int find_same(int directory, const uint8_t id[16], char name[INCOMING_NAME_MAX],
 		     bool *finished)
 {
@@ -112,11 +121,13 @@ static int find_same(int directory, const uint8_t id[16], char name[INCOMING_NAM
 	int found = -1;
 
 	if (!list) {
+		int number = errno;
+
 		if (copy >= 0)
 			close(copy);
-		return -1;
+		return -1 - number;
 	}
-	for (struct dirent *entry; found < 0 && (entry = readdir(list)) != NULL;) {
+	for (struct dirent *entry; found == -1 && (entry = readdir(list)) != NULL;) {
 		if (entry->d_type != DT_REG && entry->d_type != DT_UNKNOWN)
 			continue;
 		if (strlen(entry->d_name) >= INCOMING_NAME_MAX || !strstr(entry->d_name, ".mallow"))
@@ -231,6 +242,10 @@ static int open_file(struct gather *gather, const struct message *offer,
 	bool finished = false;
 	int fd = find_same(gather->directory, header->id, incoming->name, &finished), number = 0;
 
+	if (fd < -1) {
+		refuse_errno(refusal, -1 - fd, "the receiver cannot look for what it has");
+		return -1;
+	}
 	if (fd < 0)
 		return create_new(gather->directory, offer, header, incoming->program,
 				  incoming->name, refusal);
@@ -276,8 +291,7 @@ void receive_complete(struct gather *gather, const struct incoming *incoming)
 	for (size_t i = 0; i < gather->unfinished.count; i++) {
 		if (memcmp(gather->unfinished.items[i].bytes, incoming->id, 16) != 0)
 			continue;
-		gather->unfinished.items[i] =
-			gather->unfinished.items[--gather->unfinished.count];
+		gather->unfinished.items[i] = gather->unfinished.items[--gather->unfinished.count];
 		gather->state.unfinished--;
 		break;
 	}
@@ -414,10 +428,16 @@ struct err *receive_write(const struct gather *gather, struct incoming *incoming
 	incoming->bytes += message->data.size;
 	if (message->data.offset + message->data.size > incoming->end)
 		incoming->end = message->data.offset + message->data.size;
-	if (!number)
+	if (number) {
+		refuse_errno(refusal, number, "the receiver cannot write");
+		*ret = false;
 		return NULL;
-	refuse_errno(refusal, number, "the receiver cannot write");
-	*ret = false;
+	}
+	// The disk begins now, so that little is left for fdatasync() at the end.
+	if (incoming->bytes - incoming->begun_bytes > WRITE_BACK) {
+		incoming->begun_bytes = incoming->bytes;
+		sync_file_range(incoming->fd, 0, 0, SYNC_FILE_RANGE_WRITE);
+	}
 	return NULL;
 }
 

@@ -17,8 +17,15 @@ static struct err *ask_for(struct gather *gather, struct incoming *incoming, uin
 
 	err = module_store_lacks(gather->store, what, module->build_id, module->build_id_size,
 				 module->path, &lacks);
-	if (err || !lacks)
-		return err;
+	if (err) {
+		// Without the file there are fewer names. That is not worth the recording.
+		gather_say(gather, "%s: %s: its file is not asked for", incoming->name,
+			   err_message(err));
+		err_destroy(err);
+		return NULL;
+	}
+	if (!lacks)
+		return NULL;
 	if (!vec_push(&incoming->asked, asked))
 		return err_no_memory();
 	incoming->next_request++;

@@ -8,11 +8,11 @@
 #include "stream/foreign_text.h"
 #include "stream/sender_data.h"
 
-#define LOOK_MS      100         /* between two looks; … */
-#define HURRY_MS     10          /* … once the program has ended, … */
-#define LOOK_MS_MOST 2000        /* … and at most, if a look takes long */
-#define LOOK_PART    20          /* a look is one part of so many of the time, … */
-#define LOOK_MORE    (1u << 20)  /* … but after so many bytes the next one follows at once */
+#define LOOK_MS      100        /* between two looks; … */
+#define HURRY_MS     10         /* … once the program has ended, … */
+#define LOOK_MS_MOST 2000       /* … and at most, if a look takes long */
+#define LOOK_PART    20         /* a look is one part of so many of the time, … */
+#define LOOK_MORE    (1u << 20) /* … but after so many bytes the next one follows at once */
 #define NS_PER_MS    UINT64_C(1000000)
 
 static struct err *fault(const struct connection *connection, const char *what)
@@ -123,8 +123,8 @@ static struct err *greet(struct connection *connection)
 }
 
 /*
- * Whether the recording need not be offered to a receiver that connects, perhaps again. Who connects
- * to a sender that listens may want what others have.
+ * Whether the recording need not be offered to a receiver that connects, perhaps again. Who
+ * connects to a sender that listens may want what others have.
  */
 static bool is_done(struct sender *sender, const struct sent_recording *recording)
 {

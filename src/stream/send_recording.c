@@ -11,8 +11,10 @@
 #include "stream/sender_data.h"
 #include "write/still_written.h"
 
-#define QUIET_NS UINT64_C(1000000000) /* an ended recording that has not changed so long is complete */
-#define AGAIN_NS UINT64_C(5000000000) /* until a recording that was refused for now is offered again */
+#define QUIET_NS                                                                                   \
+	UINT64_C(1000000000) /* an ended recording that has not changed so long is complete */
+#define AGAIN_NS                                                                                   \
+	UINT64_C(5000000000) /* until a recording that was refused for now is offered again */
 
 /* Whether the receiver is taking it, or about to. */
 static bool is_under_way(enum outgoing_state state)

@@ -72,8 +72,8 @@ static void *connect_on_and_on(void *argument)
 
 	do {
 		struct link *link;
-		struct err *err = link_connect(&sender->target, &sender->options.key, CONNECT_MS,
-					       &link);
+		struct err *err =
+			link_connect(&sender->target, &sender->options.key, CONNECT_MS, &link);
 		uint64_t begun = now_ns();
 
 		if (!err)

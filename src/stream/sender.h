@@ -56,9 +56,9 @@ void sender_destroy(struct sender *sender);
 
 /*
  * Adds a recording. fd: its file, open for reading alone, as who can write counts as the program;
- * owned, also on failure. in_memory: nobody else keeps it, so what has arrived is punched out. name:
- * of its program, for the receiver. pid: of the process that writes it, by the number that it has here;
- * 0: the recording says who it is.
+ * owned, also on failure. in_memory: nobody else keeps it, so what has arrived is punched out.
+ * name: of its program, for the receiver. pid: of the process that writes it, by the number that it
+ * has here; 0: the recording says who it is.
  */
 struct err *sender_add(struct sender *sender, int fd, const char *name, bool in_memory, pid_t pid);
 

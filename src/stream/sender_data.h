@@ -37,7 +37,7 @@ struct sender_receiver {
 
 struct sender {
 	struct sender_options options;
-	struct socket_place target;         /* with options.connect */
+	struct socket_place target;          /* with options.connect */
 	uint8_t number[MESSAGE_NUMBER_SIZE]; /* in greetings */
 	char host[33];
 	int listener; /* -1: none */
@@ -50,9 +50,9 @@ struct sender {
 	VEC(struct sender_receiver) receivers;
 	pthread_cond_t left; /* a receiver has */
 	bool ending, stopping;
-	uint64_t ended_ns; /* since when it is ending */
+	uint64_t ended_ns;    /* since when it is ending */
 	uint64_t progress_ns; /* when something last came of a recording */
-	char trouble[400]; /* why the last connection failed; empty: it did not */
+	char trouble[400];    /* why the last connection failed; empty: it did not */
 	pthread_t connector, acceptor, announcer;
 	bool has_connector, has_acceptor, has_announcer;
 };
@@ -97,8 +97,8 @@ struct outgoing {
 	uint32_t number;
 	enum outgoing_state state;
 	struct changes *changes;
-	struct named_modules *modules; /* NULL: none was looked for */
-	struct module_walk walk;       /* for modules */
+	struct named_modules *modules;     /* NULL: none was looked for */
+	struct module_walk walk;           /* for modules */
 	VEC(struct awaited_chunk) awaited; /* in the order of writes; with in_memory */
 	size_t given_back;                 /* so many of them */
 	uint64_t quiet_ns;                 /* since when nothing has changed; 0: it just did */

@@ -95,8 +95,7 @@ void sender_leave(struct sender *sender, const struct link *link)
 	for (size_t i = 0; i < sender->receivers.count; i++) {
 		if (sender->receivers.items[i].link != link)
 			continue;
-		sender->receivers.items[i] =
-			sender->receivers.items[--sender->receivers.count];
+		sender->receivers.items[i] = sender->receivers.items[--sender->receivers.count];
 		break;
 	}
 	pthread_cond_broadcast(&sender->left);
@@ -130,7 +129,8 @@ bool sender_is_settled(struct sender *sender)
 	return settled;
 }
 
-struct err *sender_add(struct sender *sender, int given, const char *name, bool in_memory, pid_t pid)
+struct err *sender_add(struct sender *sender, int given, const char *name, bool in_memory,
+		       pid_t pid)
 {
 	auto_close int fd = given;
 	auto_free struct sent_recording *recording = calloc(1, sizeof(*recording));

@@ -67,8 +67,8 @@ enum live_last_report {
 
 /*
  * What the agent sends to the socket of `mallow live`: one byte together with a file descriptor.
- * The descriptor is the table's, but for LIVE_MESSAGE_REPORT. With STREAM_ONLY `mallow run` has such
- * a socket, too: it gets LIVE_MESSAGE_OPENED with the descriptor of the recording.
+ * The descriptor is the table's, but for LIVE_MESSAGE_REPORT. With STREAM_ONLY `mallow run` has
+ * such a socket, too: it gets LIVE_MESSAGE_OPENED with the descriptor of the recording.
  */
 enum live_message {
 	LIVE_MESSAGE_OPENED = 0,    /* a process begins */

@@ -1,6 +1,7 @@
 /*
- * libFuzzer target: bytes as what a sender or receiver of recordings sends: a greeting, and messages
- * after it. What is read lies within the message, keeps to the limits, and is written as it was.
+ * libFuzzer target: bytes as what a sender or receiver of recordings sends: a greeting, and
+ * messages after it. What is read lies within the message, keeps to the limits, and is written as
+ * it was.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -75,7 +76,8 @@ static void check_message(const struct message *message)
 		touch(message->refusal.text, message->refusal.size);
 		break;
 	case MESSAGE_NEED:
-		require(message->need.what == MESSAGE_MODULE || message->need.what == MESSAGE_DEBUG_FILE);
+		require(message->need.what == MESSAGE_MODULE ||
+			message->need.what == MESSAGE_DEBUG_FILE);
 		require(message->need.build_id_size >= 1 &&
 			message->need.build_id_size <= MESSAGE_BUILD_ID_MAX);
 		touch(message->need.build_id, message->need.build_id_size);

@@ -28,8 +28,8 @@
 	what(n##0) what(n##1) what(n##2) what(n##3) what(n##4) what(n##5) what(n##6) what(n##7)
 #define ALL(what)                                                                                  \
 	EIGHT(what, 1)                                                                             \
-	EIGHT(what, 2) EIGHT(what, 3) EIGHT(what, 4) EIGHT(what, 5) EIGHT(what, 6) EIGHT(what, 7)  \
-		EIGHT(what, 8)
+	EIGHT(what, 2)                                                                             \
+	EIGHT(what, 3) EIGHT(what, 4) EIGHT(what, 5) EIGHT(what, 6) EIGHT(what, 7) EIGHT(what, 8)
 #define NAME(n) leaf##n,
 
 ALL(LEAF)

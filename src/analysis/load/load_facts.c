@@ -82,8 +82,7 @@ static void copy_state(struct load *load, const struct trace_header *header)
 		!facts->ended && facts->alive &&
 		(!facts->attached || load_writer_alive(load->writer.pid, load->writer.start_time));
 	// On its way from another machine (mallow gather), whose processes cannot be seen here.
-	if (!facts->ended && load->source->fd >= 0 &&
-	    file_lock_is_held(load->source->fd))
+	if (!facts->ended && load->source->fd >= 0 && file_lock_is_held(load->source->fd))
 		facts->alive = facts->writing = true;
 	facts->end_reason = header->end_reason;
 	facts->end_status = header->end_status;
