@@ -112,8 +112,9 @@ struct receive_refusal {
 struct err *receive_open(struct gather *gather, const struct message *offer, struct incoming **ret,
 			 struct receive_refusal *refusal);
 void receive_close(struct gather *gather, struct incoming *incoming);
-/* The sealed chunks that are in the file: offset, size, … *ret is the caller's (free()). */
-struct err *receive_have(const struct incoming *incoming, uint64_t **ret, size_t *count);
+/* The sealed chunks that are in the file. *ret is the caller's (free()). */
+struct err *receive_have(const struct incoming *incoming, struct message_range **ret,
+			 size_t *count);
 /* Writes. *refusal is set, and *ret false, if the disk is full. An error: it breaks the rules. */
 struct err *receive_write(const struct gather *gather, struct incoming *incoming,
 			  const struct message *message, bool *ret,

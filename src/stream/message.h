@@ -126,7 +126,7 @@ void message_write_head(const struct message_head *head, uint8_t ret[MESSAGE_HEA
  * NULL, or what is wrong; static.
  */
 const char *message_read(const struct message_head *head, const uint8_t *content,
-			 struct message *ret);
+			 struct message *ret) __attribute__((nonnull));
 
 /* Range i of a MESSAGE_HAVE. */
 struct message_range message_range(const struct message *have, uint32_t i);

@@ -47,10 +47,10 @@ static struct err *note_page(struct page_changes *pages, uint64_t page, const ui
 	return NULL;
 }
 
-/* Puts the pages of `buffer` that differ, runs of them at once. */
-static struct err *put_pages(struct changes *changes, uint64_t offset, size_t size)
+/* Puts those of these pages that differ, runs of them at once. */
+static struct err *put_pages(struct changes *changes, uint64_t offset, const uint8_t *bytes,
+			     size_t size)
 {
-	const uint8_t *bytes = changes->buffer.items;
 	size_t run = 0; /* where a run of changed pages begins */
 	struct err *err = NULL;
 
@@ -103,8 +103,8 @@ struct err *page_changes_look(struct changes *changes)
 			break;
 		err = byte_source_read(&changes->source, data, changes->buffer.items,
 				       CHANGES_PUT_MAX, &got);
-		if (!err && got)
-			err = put_pages(changes, data, got);
+		if (!err && got && changes->buffer.items)
+			err = put_pages(changes, data, changes->buffer.items, got);
 		if (!got)
 			break;
 		offset = data + CHANGES_PUT_MAX;

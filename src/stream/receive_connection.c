@@ -95,7 +95,7 @@ static struct err *take_offer(struct receiving *receiving, const struct message 
 	struct gather *gather = receiving->gather;
 	struct receive_refusal refusal;
 	struct incoming *incoming;
-	auto_free uint64_t *have = NULL;
+	auto_free struct message_range *have = NULL;
 	size_t haves;
 	struct err *err;
 
@@ -123,7 +123,8 @@ static struct err *take_offer(struct receiving *receiving, const struct message 
 	gather_say(gather, "%s '%s', PID %u, from %s: %s",
 		   incoming->resumed ? "going on with" : "receiving", incoming->program,
 		   incoming->pid, receiving->peer, incoming->name);
-	return send_parts(receiving, MESSAGE_HAVE, message->recording, have, haves * 16, NULL, 0);
+	return send_parts(receiving, MESSAGE_HAVE, message->recording, have, haves * sizeof(*have),
+			  NULL, 0);
 }
 
 static struct err *ask(void *argument, uint32_t request, uint8_t what, const uint8_t *build_id,
@@ -361,9 +362,12 @@ struct err *receive_connection(struct gather *gather, struct link *link, bool di
 	struct receiving receiving = {
 		.gather = gather, .link = link, .in = malloc(MESSAGE_SIZE_MAX)};
 	bool known = false, owed = false;
-	struct err *err = receiving.in ? greet(&receiving) : err_no_memory();
+	struct err *err;
 
 	*all = false;
+	if (!receiving.in)
+		return err_no_memory();
+	err = greet(&receiving);
 	if (!err)
 		err = enter(&receiving, dialled, &known);
 	if (!err && !known) {

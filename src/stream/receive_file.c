@@ -354,14 +354,20 @@ void receive_close(struct gather *gather, struct incoming *incoming)
 	free(incoming);
 }
 
-struct err *receive_have(const struct incoming *incoming, uint64_t **ret, size_t *count)
+/* Whether the last range ends at offset. */
+static bool follows(const struct message_range *ranges, size_t count, uint64_t offset)
+{
+	return ranges && count && ranges[count - 1].offset + ranges[count - 1].size == offset;
+}
+
+struct err *receive_have(const struct incoming *incoming, struct message_range **ret, size_t *count)
 {
 	struct byte_source source = {.name = incoming->name, .fd = incoming->fd};
-	VEC(uint64_t) pairs = VEC_EMPTY;
+	VEC(struct message_range) ranges = VEC_EMPTY;
 	uint64_t offset = TRACE_PAGE, end;
 	struct err *err = byte_source_size(&source, &end);
 
-	while (!err && offset < end && pairs.count < 2 * (MESSAGE_DATA_MAX / 16)) {
+	while (!err && offset < end && ranges.count < MESSAGE_DATA_MAX / sizeof(*ranges.items)) {
 		uint8_t raw[sizeof(struct trace_chunk)];
 		struct trace_chunk header;
 		const char *expected;
@@ -372,22 +378,22 @@ struct err *receive_have(const struct incoming *incoming, uint64_t **ret, size_t
 		valid = !err && got == sizeof(raw) &&
 			chunk_check(raw, &header, &expected) == CHUNK_VALID;
 		if (valid && header.flags & TRACE_CHUNK_SEALED && header.size <= end - offset) {
-			uint64_t *last = pairs.count ? &pairs.items[pairs.count - 2] : NULL;
+			const struct message_range range = {.offset = offset, .size = header.size};
 
-			if (last && last[0] + last[1] == offset)
-				last[1] += header.size;
-			else if (!vec_push(&pairs, offset) || !vec_push(&pairs, header.size))
+			if (follows(ranges.items, ranges.count, offset))
+				ranges.items[ranges.count - 1].size += header.size;
+			else if (!vec_push(&ranges, range))
 				err = err_no_memory();
 		}
 		offset = byte_source_next(&source, offset + (valid ? header.size : TRACE_PAGE)) &
 			 ~(uint64_t)(TRACE_PAGE - 1);
 	}
 	if (err) {
-		vec_deinit(&pairs);
+		vec_deinit(&ranges);
 		return err;
 	}
-	*ret = pairs.items;
-	*count = pairs.count / 2;
+	*ret = ranges.items;
+	*count = ranges.count;
 	return NULL;
 }
 

@@ -1,8 +1,9 @@
 /*
  * Does what each line of its input says, and answers "done LINE". At the end of the input it ends.
  *
- *	N        N allocations, of which 100 live at a time, from as many functions as there are
- *depths tN       as many by a thread of their own, which stays
+ * N: N allocations, of which 100 live at a time, from as many functions as there are depths.
+ *
+ * tN: as many by a thread of their own, which stays.
  */
 #include "sample.h"
 

@@ -24,8 +24,8 @@
 
 /* A keeper's data. It may run longer than the call that starts it. */
 struct keeper {
-	int pid; /* 0: none */
 	struct tool tool;
+	int pid;      /* 0: none */
 	int status;   /* of the helper, as wait4() gives it; -1: not yet, or there was none */
 	bool awaited; /* a thread waits for it, to know the status */
 	bool is_report, last;
