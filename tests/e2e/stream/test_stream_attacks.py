@@ -2,7 +2,9 @@
 import contextlib
 import os
 import pathlib
+import re
 import signal
+import socket
 import time
 
 import pytest
@@ -60,10 +62,16 @@ def second_gather(mallow, tmp_path, port, second):
                   env=cache_of(tmp_path))
 
 
-def assert_said(streamed, second):
-    """The recording has arrived, and nothing else is said of what became of it."""
-    ends = [line for line in streamed.lines if "arrived" in line]
-    assert len(ends) == 1 and "the recording has arrived at 127.0.0.1" in ends[0] == streamed.lines[-1], streamed.lines
+def outcomes(streamed):
+    """What the sender says of what became of recordings."""
+    return [line for line in streamed.lines if re.search("(has|have) (not )?arrived( at|:)", line)]
+
+
+def assert_said(streamed, second, host):
+    """The recording has arrived at that host, and nothing else became of it."""
+    ends = outcomes(streamed)
+    assert ends == [streamed.lines[-1]], streamed.lines
+    assert re.fullmatch(rf"mallow: the recording has arrived at {re.escape(host)} \(127\.0\.0\.1:\d+\)", ends[0])
     refused = [line for line in streamed.lines if "does not take" in line]
     assert len(refused) == (second == "refuses"), streamed.lines
     assert all("--max-size" in line for line in refused)
@@ -85,18 +93,18 @@ def test_a_slow_receiver_gets_all(mallow, tmp_path, second, stops):
                 streamed.run.stdin.close()
                 if second == "is faster":
                     other.wait_for("complete: ")
-                assert (other.wait() == 0) == (second == "is faster"), other.both
                 time.sleep(1.5)
                 assert streamed.alive(), streamed.lines
                 slow.run(lambda: any(one.done for one in slow.store.values()))
                 assert slow.run_until_ended() is not None
+                assert (other.wait() == 0) == (second == "is faster"), other.both
         assert streamed.wait() == 0
     one, = slow.store.values()
     sent = streamed.path.read_bytes()
     assert bytes(one.data) == sent and len(sent) > 200 << 10
     if second == "is faster":
         assert other.file.read_bytes() == sent
-    assert_said(streamed, second)
+    assert_said(streamed, second, "peer" if second == "refuses" else socket.gethostname())
 
 
 @pytest.mark.parametrize("second", ["is faster", "refuses"])
@@ -107,16 +115,18 @@ def test_a_stopped_gather_gets_all(mallow, tmp_path, second):
         with Gather(mallow, tmp_path / "first", "--no-finish", listen=None, targets=[f"127.0.0.1:{streamed.port}"],
                     env=cache_of(tmp_path)) as first:
             first.wait_for("receiving")
-            with stopped(first.pid), second_gather(mallow, tmp_path, streamed.port, second) as other:
-                streamed.do("100000")
-                streamed.run.stdin.close()
+            with second_gather(mallow, tmp_path, streamed.port, second) as other:
+                with stopped(first.pid):
+                    streamed.do("100000")
+                    streamed.run.stdin.close()
+                    other.wait_for("is refused: .*--max-size" if second == "refuses" else "complete: ")
+                    time.sleep(1.5)
+                    assert streamed.alive(), streamed.lines
+                assert first.wait() == 0, first.both
                 assert (other.wait() == 0) == (second == "is faster"), other.both
-                time.sleep(1.5)
-                assert streamed.alive(), streamed.lines
-            assert first.wait() == 0, first.both
         assert streamed.wait() == 0
     assert first.file.read_bytes() == streamed.path.read_bytes()
-    assert_said(streamed, second)
+    assert_said(streamed, second, socket.gethostname())
 
 
 # Who may talk to whom.
@@ -249,7 +259,7 @@ def test_in_memory_while_the_receiver_stands_still(mallow, tmp_path, cut):
             assert streamed.alive(), streamed.lines
         assert streamed.wait() == 0
         gathered.wait_for("complete: ")
-    assert [line for line in streamed.lines if "arrived" in line] == [streamed.lines[-1]]
+    assert outcomes(streamed) == [streamed.lines[-1]]
     assert "the recording has arrived" in streamed.lines[-1]
     reader = mallow_reader.read(gathered.file)
     assert reader.header.ended and not reader.missing and not reader.damages and reader.header.lost == 0
