@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -87,12 +88,23 @@ void gathering_show(struct gathering *gathering)
 	pthread_mutex_unlock(&gathering->mutex);
 }
 
+/* Prints what a process said, which has no terminal for a progress bar of its own. */
+static void print_all(int fd)
+{
+	char text[4096];
+	ssize_t got = pread(fd, text, sizeof(text), 0);
+
+	if (got > 0)
+		fwrite(text, 1, (size_t)got, stderr);
+}
+
 /*
  * Finishes a recording in a process of its own: that takes memory by the size of the recording. Its
  * errors go to our standard error.
  */
 static void finish(const char *path)
 {
+	auto_close int said = memfd_create("mallow-finish", MFD_CLOEXEC);
 	char *const words[] = {"mallow", "finish", "--", (char *)path, NULL};
 	posix_spawn_file_actions_t actions;
 	pid_t child;
@@ -100,6 +112,8 @@ static void finish(const char *path)
 
 	posix_spawn_file_actions_init(&actions);
 	posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
+	if (said >= 0)
+		posix_spawn_file_actions_adddup2(&actions, said, STDERR_FILENO);
 	number = posix_spawn(&child, "/proc/self/exe", &actions, NULL, words, environ);
 	posix_spawn_file_actions_destroy(&actions);
 	if (number) {
@@ -108,6 +122,7 @@ static void finish(const char *path)
 	}
 	while (waitpid(child, &status, 0) < 0 && errno == EINTR)
 		;
+	print_all(said);
 }
 
 /* Finishes what is complete, one after the other. */

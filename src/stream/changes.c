@@ -93,8 +93,7 @@ struct err *changes_put(struct changes *changes, uint64_t offset, const void *da
 struct err *changes_room(struct changes *changes, uint64_t size)
 {
 	changes->buffer.count = 0;
-	return vec_reserve(&changes->buffer, size) ? NULL
-									    : err_no_memory();
+	return vec_reserve(&changes->buffer, size) ? NULL : err_no_memory();
 }
 
 uint64_t changes_next_data(const struct changes *changes, uint64_t offset, uint64_t end)

@@ -152,6 +152,7 @@ static struct err *offer(struct connection *connection)
 		if (!is_done(connection->sender, outgoing->recording))
 			err = outgoing_offer(connection, outgoing);
 	}
+	sender_note_offered(connection->sender, connection->link, connection->outgoing.count);
 	for (size_t i = 0; !err && i < connection->outgoing.count; i++) {
 		struct outgoing *outgoing = connection->outgoing.items[i];
 

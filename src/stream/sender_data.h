@@ -33,6 +33,7 @@ struct sent_recording {
 struct sender_receiver {
 	uint8_t number[MESSAGE_NUMBER_SIZE];
 	struct link *link;
+	size_t offered; /* it was offered so many of the recordings */
 };
 
 struct sender {
@@ -68,6 +69,8 @@ struct sent_recording *sender_recording(struct sender *sender, size_t i);
  * without a sign.
  */
 struct err *sender_enter(struct sender *sender, const uint8_t *number, struct link *link);
+/* It was offered so many of the recordings. */
+void sender_note_offered(struct sender *sender, const struct link *link, size_t count);
 /* Before the link is closed. */
 void sender_leave(struct sender *sender, const struct link *link);
 /* *settled: whether all recordings are, and no more will come. */

@@ -58,6 +58,10 @@ static bool has_settled_locked(const struct sent_recording *recording)
 
 static bool is_settled_locked(const struct sender *sender)
 {
+	// Who is connected is to have a chance.
+	for (size_t i = 0; i < sender->receivers.count; i++)
+		if (sender->receivers.items[i].offered < sender->recordings.count)
+			return false;
 	for (size_t i = 0; i < sender->recordings.count; i++)
 		if (!has_settled_locked(sender->recordings.items[i]))
 			return false;
@@ -87,6 +91,15 @@ struct err *sender_enter(struct sender *sender, const uint8_t *number, struct li
 		err = err_no_memory();
 	pthread_mutex_unlock(&sender->mutex);
 	return err;
+}
+
+void sender_note_offered(struct sender *sender, const struct link *link, size_t count)
+{
+	pthread_mutex_lock(&sender->mutex);
+	for (size_t i = 0; i < sender->receivers.count; i++)
+		if (sender->receivers.items[i].link == link)
+			sender->receivers.items[i].offered = count;
+	pthread_mutex_unlock(&sender->mutex);
 }
 
 void sender_leave(struct sender *sender, const struct link *link)
