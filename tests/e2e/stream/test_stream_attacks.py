@@ -243,7 +243,7 @@ def test_a_receiver_that_never_has_room(mallow, tmp_path):
     assert mallow_reader.read(streamed.path).header.ended
 
 
-@pytest.mark.parametrize("cut", [False, True], ids=["silent", "after some"])
+@pytest.mark.parametrize("cut", [False, True], ids=["from the beginning", "after some"])
 def test_in_memory_while_the_receiver_stands_still(mallow, tmp_path, cut):
     """The program's memory lives on in its sender until the receiver is there again."""
     with Gather(mallow, tmp_path / "gathered", "--no-finish", env=cache_of(tmp_path)) as gathered, \
@@ -266,6 +266,25 @@ def test_in_memory_while_the_receiver_stands_still(mallow, tmp_path, cut):
     allocations = sum(isinstance(event, mallow_reader.Alloc) for event in reader.events)
     assert allocations >= 3500 + 2000 * cut
     assert not list(tmp_path.glob("*.mallow"))
+
+
+def test_many_in_memory_while_the_receiver_stands_still(mallow, tmp_path):
+    """Each of many programs that end at once is kept by the sender: the socket for their memory holds ten."""
+    with Gather(mallow, tmp_path / "gathered", "--no-finish", env=cache_of(tmp_path)) as gathered:
+        with stopped(gathered.pid):
+            run = Process([mallow, "run", "--stream", f"127.0.0.1:{gathered.port}", "--stream-only", "--", "sh", "-c",
+                           "for i in $(seq 60); do /bin/true & done; wait"], cwd=tmp_path)
+            time.sleep(5)
+            assert run.alive(), run.lines
+        with run:
+            assert run.wait() == 0
+        assert outcomes(run) == [run.lines[-1]] and "all recordings have arrived at" in run.lines[-1], run.lines
+        wait_for(lambda: completed(gathered) == len(gathered.files))
+    # The shell, and of each child the shell's copy, if it allocated, and its program.
+    assert len(gathered.files) >= 61
+    for path in gathered.files:
+        reader = mallow_reader.read(path)
+        assert not reader.missing and not reader.damages and reader.header.ended, path.name
 
 
 def finishing(pid):
