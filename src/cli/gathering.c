@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -16,6 +15,7 @@
 #include "cli/cli.h"
 #include "cli/stream_options.h"
 #include "hosted/cleanup.h"
+#include "hosted/descriptors.h"
 #include "hosted/now.h"
 #include "hosted/vec.h"
 #include "report/format.h"
@@ -182,17 +182,6 @@ struct err *gathering_key(const char *file, struct link_key *ret)
 	return err ? err : stream_options_key(file, ret);
 }
 
-/* Each recording that arrives is an open file. */
-static void raise_descriptors(void)
-{
-	struct rlimit limit;
-
-	if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
-		return;
-	limit.rlim_cur = limit.rlim_max;
-	setrlimit(RLIMIT_NOFILE, &limit);
-}
-
 struct err *gathering_start(const struct gathering_options *options, struct gathering **ret)
 {
 	struct gathering *gathering = calloc(1, sizeof(*gathering));
@@ -202,7 +191,7 @@ struct err *gathering_start(const struct gathering_options *options, struct gath
 	if (!gathering)
 		return err_no_memory();
 	pthread_mutex_init(&gathering->mutex, NULL);
-	raise_descriptors();
+	descriptors_raise(); // each recording that arrives is an open file
 	gathering->terminal = isatty(STDOUT_FILENO);
 	wanted.say = say;
 	wanted.complete = note_complete;

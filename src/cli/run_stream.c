@@ -17,6 +17,8 @@
 #include "cli/run_registry.h"
 #include "cli/setting_options.h"
 #include "hosted/cleanup.h"
+#include "hosted/descriptors.h"
+#include "hosted/vec.h"
 #include "report/format.h"
 #include "stream/link_set.h"
 #include "stream/program_name.h"
@@ -31,7 +33,7 @@ struct run_stream {
 	struct run_registry registry; /* path NULL: of `mallow live` */
 	size_t opened;                /* so many of its recordings */
 	struct descriptor_inbox inbox;
-	size_t added;
+	VEC(size_t) sent; /* of each recording of the sender: which of the registry it is */
 	pthread_t thread;
 	bool has_thread;
 	int end; /* eventfd: the program has ended */
@@ -46,8 +48,16 @@ static void add(struct run_stream *stream, int fd, bool in_memory, pid_t pid)
 	struct err *err;
 
 	program_name(fd, name, sizeof(name));
+	// There is a recording, so the program has begun, and does not inherit the limit any more.
+	if (!stream->sent.count)
+		descriptors_raise();
+	if (!vec_push(&stream->sent, stream->opened)) {
+		close(fd);
+		cli_report_err(err_no_memory());
+		return;
+	}
 	err = sender_add(stream->sender, fd, name, in_memory, pid);
-	stream->added += !err;
+	stream->sent.count -= err != NULL;
 	cli_report_err(err);
 }
 
@@ -55,7 +65,12 @@ static void add(struct run_stream *stream, int fd, bool in_memory, pid_t pid)
  */
 static bool open_recordings(struct run_stream *stream)
 {
-	err_destroy(run_registry_read(&stream->registry));
+	struct err *err = run_registry_read(&stream->registry);
+
+	if (err) {
+		err_destroy(err);
+		return false;
+	}
 	for (; stream->opened < stream->registry.count; stream->opened++) {
 		const char *path = stream->registry.recordings[stream->opened];
 		int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
@@ -79,28 +94,44 @@ static int reopen(int fd)
 	return open(path, O_RDONLY | O_CLOEXEC);
 }
 
-static void take_descriptors(struct run_stream *stream)
+/*
+ * Whether there are two more descriptors. A message that is taken without one loses its recording;
+ * until it is taken it waits in the socket.
+ */
+static bool has_descriptors(void)
+{
+	auto_close int first = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	auto_close int second = open("/dev/null", O_RDONLY | O_CLOEXEC);
+
+	return first >= 0 && second >= 0;
+}
+
+/* As open_recordings(). */
+static bool take_descriptors(struct run_stream *stream)
 {
 	enum live_message message;
+	bool room;
 	pid_t pid;
 	int given;
 
-	while (descriptor_inbox_take(&stream->inbox, &given, &pid, &message)) {
+	while ((room = has_descriptors()) &&
+	       descriptor_inbox_take(&stream->inbox, &given, &pid, &message)) {
 		int fd = message == LIVE_MESSAGE_OPENED ? reopen(given) : -1;
 
 		close(given);
 		if (fd >= 0)
 			add(stream, fd, true, pid);
+		else if (message == LIVE_MESSAGE_OPENED)
+			cli_error(CLI_FAILED, "a recording of process %d is lost: %s", (int)pid,
+				  strerror(errno));
 	}
+	return room;
 }
 
 /* false: not all that is new could be opened. */
 static bool look(struct run_stream *stream)
 {
-	if (!stream->options.only)
-		return open_recordings(stream);
-	take_descriptors(stream);
-	return true;
+	return stream->options.only ? take_descriptors(stream) : open_recordings(stream);
 }
 
 /*
@@ -138,6 +169,7 @@ static void destroy(struct run_stream *stream)
 	descriptor_inbox_close(&stream->inbox);
 	stream->registry.path = NULL; // it is not ours
 	run_registry_deinit(&stream->registry);
+	vec_deinit(&stream->sent);
 	if (stream->end >= 0)
 		close(stream->end);
 	free(stream);
@@ -234,34 +266,47 @@ void run_stream_collect(struct run_stream *stream)
 	stream->has_thread = false;
 }
 
+/* What became of recording i of the sender. */
+static void say_trouble(const struct run_stream *stream, size_t i,
+			const struct sender_outcome *outcome)
+{
+	const char *path = stream->registry.path && !stream->options.only
+				   ? stream->registry.recordings[stream->sent.items[i]]
+				   : "the recording";
+
+	if (outcome->written)
+		cli_error(CLI_OK, "%s is still being written: the rest of it is not sent", path);
+	else
+		cli_error(CLI_FAILED, "%s has not arrived%s%s%s", path,
+			  *outcome->why ? ": " : ": there was no receiver", outcome->why,
+			  stream->options.only ? ", and is lost" : "");
+}
+
 static void say_outcomes(struct run_stream *stream)
 {
+	size_t arrived = 0, all = stream->sent.count;
+	size_t unopened = stream->registry.count - stream->opened;
+	char where[sizeof(((struct sender_outcome *)0)->where)] = "";
 	struct sender_outcome outcome;
-	size_t arrived = 0;
-	char where[sizeof(outcome.where)] = "";
 
 	for (size_t i = 0; sender_outcome(stream->sender, i, &outcome); i++) {
-		const char *path = stream->registry.path && !stream->options.only
-					   ? stream->registry.recordings[i]
-					   : "the recording";
-
-		if (outcome.arrived) {
-			arrived++;
-			snprintf(where, sizeof(where), "%s", outcome.where);
-		} else if (outcome.written)
-			cli_error(CLI_OK, "%s is still being written: the rest of it is not sent",
-				  path);
-		else
-			cli_error(CLI_FAILED, "%s has not arrived%s%s%s", path,
-				  *outcome.why ? ": " : ": there was no receiver", outcome.why,
-				  stream->options.only ? ", and is lost" : "");
+		if (!outcome.arrived) {
+			say_trouble(stream, i, &outcome);
+			continue;
+		}
+		arrived++;
+		snprintf(where, sizeof(where), "%s", outcome.where);
 	}
-	if (arrived)
-		cli_error(CLI_OK, "%s at %s",
-			  arrived == 1 ? "the recording has arrived"
-				       : "all recordings have arrived",
-			  where);
-	else if (!stream->added)
+	if (unopened)
+		cli_error(CLI_FAILED, "recordings that were not sent, for want of descriptors: %zu",
+			  unopened);
+	if (arrived && all == 1)
+		cli_error(CLI_OK, "the recording has arrived at %s", where);
+	else if (arrived && arrived == all && !unopened)
+		cli_error(CLI_OK, "all recordings have arrived at %s", where);
+	else if (arrived)
+		cli_error(CLI_OK, "%zu recordings have arrived at %s", arrived, where);
+	else if (!all)
 		cli_error(CLI_FAILED, "nothing was sent: no program began a recording");
 }
 

@@ -53,9 +53,9 @@ static void names_are_cleaned(void **state)
 		{"\x1b[2J\r\n\x7f", "?[2J???"},
 		{"\xc2\x9b"
 		 "2J",
-		 "??2J"},
+		 "?2J"},
 		{"\xc2\xa0", "\xc2\xa0"},
-		{"cut \xe2\x82", "cut ??"},
+		{"cut \xe2\x82", "cut ?"},
 		{"\xff\xc0\xaf", "???"},
 	};
 	struct beacon_content sent = content, read;
