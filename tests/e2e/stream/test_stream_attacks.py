@@ -223,6 +223,55 @@ def test_more_recordings_than_descriptors(mallow, tmp_path):
     assert_same_files(sent, gathered.files)
 
 
+MANY = ["sh", "-c", "sleep 1; i=0; while [ $i -lt 100 ]; do /bin/true; i=$((i + 1)); done"]
+
+
+def test_more_in_memory_than_descriptors(mallow, tmp_path):
+    """What the sender cannot hold while the receiver stands still arrives otherwise, or is said to be lost."""
+    with Gather(mallow, tmp_path / "gathered", "--no-finish", env=cache_of(tmp_path)) as gathered:
+        with stopped(gathered.pid):
+            run = Process([mallow, "run", "--stream", f"127.0.0.1:{gathered.port}", "--stream-only", "--", *MANY],
+                          cwd=tmp_path, host=Limited(64))
+            time.sleep(5)
+        with run:
+            assert run.wait() == 0
+        wait_for(lambda: completed(gathered) == len(gathered.files))
+        if len(gathered.files) < 101:
+            assert any("not" in line.split() for line in run.lines), (len(gathered.files), run.lines)
+            assert not any("all recordings have arrived" in line for line in run.lines), run.lines
+
+
+@pytest.mark.long
+def test_more_recordings_than_descriptors_of_one_that_listens(mallow, tmp_path):
+    """All arrive, though another receiver may come for what has arrived already."""
+    folder = tmp_path / "own"
+    folder.mkdir()
+    run = Process([mallow, "run", "--no-finish", "-o", folder / "r.mallow", "--listen", "127.0.0.1", "--", *MANY],
+                  host=Limited(64))
+    with run, Gather(mallow, tmp_path / "gathered", "--no-finish", listen=None, env=cache_of(tmp_path),
+                     targets=[f"127.0.0.1:{run.wait_for('to port (.*)')[1]}"]) as gathered:
+        assert run.wait(90) == 0, run.lines
+        assert gathered.wait() == 0, gathered.both
+    assert not [line for line in run.lines if "not" in line.split() or "Too many" in line], run.lines
+    assert_same_files(sorted(folder.iterdir()), gathered.files)
+
+
+def test_names_of_what_has_not_arrived(mallow, tmp_path):
+    """Each by its own name, also after one that was deleted before it could be opened."""
+    with stream_peer.listen() as listening:
+        port = listening.getsockname()[1]
+    run = Process([mallow, "run", "--no-finish", "-o", "r.mallow", "--stream", f"127.0.0.1:{port}", "--", "sh", "-c",
+                   "sleep 0.3; /bin/true; rm r.mallow.*; sleep 0.3; /bin/ls /dev/null; exec sleep 0.3"], cwd=tmp_path)
+    with run:
+        run.wait_for("waiting until all has arrived")
+        assert run.end(signal.SIGINT) == 0
+    left = {path.name for path in tmp_path.glob("r.mallow*")}
+    said = {os.path.basename(line.split()[1]) for line in run.lines if "has not arrived" in line}
+    unsent = {os.path.basename(line.split()[3].rstrip(":")) for line in run.lines if "not sent: " in line}
+    assert left <= said, (left, said)
+    assert not said & unsent
+
+
 # Receivers that cannot go on.
 
 @pytest.mark.long
