@@ -110,6 +110,7 @@ static void finish(const char *path)
 	pid_t child;
 	int number, status;
 
+	// It inherits that this thread blocks all signals: Ctrl-C lets it end its work.
 	posix_spawn_file_actions_init(&actions);
 	posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
 	if (said >= 0)

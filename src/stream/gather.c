@@ -13,14 +13,12 @@
 #include <unistd.h>
 
 #include "hosted/cleanup.h"
-#include "hosted/now.h"
 #include "stream/beacon.h"
 #include "stream/gather_data.h"
 
 #define CONNECT_MS     5000
 #define AGAIN_LEAST_MS 200
 #define AGAIN_MOST_MS  3000
-#define STRANGER_NS    UINT64_C(60000000000)
 
 void gather_say(struct gather *gather, const char *format, ...)
 {
@@ -53,59 +51,17 @@ static bool pause_for(struct gather *gather, int ms)
 	return poll(&polled, 1, ms) == 0;
 }
 
-/* The text without the port of an address: each attempt comes from another one. */
-static void drop_ports(const char *text, char *ret, size_t room)
-{
-	size_t length = 0;
-
-	for (; *text && length + 1 < room; text++) {
-		ret[length++] = *text;
-		if (*text == ':')
-			text += strspn(text + 1, "0123456789");
-	}
-	ret[length] = '\0';
-}
-
-/*
- * Says why somebody was not let in. Who tries again and again is named once a minute. Returns how
- * often that was kept quiet; UINT64_MAX: it is to be kept quiet now.
- */
-static uint64_t note_stranger(struct gather *gather, const char *text)
-{
-	struct stranger *found = NULL;
-	char short_text[sizeof(found->text)];
-	uint64_t now = now_ns(), unsaid = 0;
-
-	drop_ports(text, short_text, sizeof(short_text));
-	pthread_mutex_lock(&gather->mutex);
-	for (size_t i = 0; i < GATHER_STRANGERS; i++)
-		if (strcmp(gather->strangers[i].text, short_text) == 0)
-			found = &gather->strangers[i];
-	if (found && now - found->said_ns < STRANGER_NS) {
-		found->unsaid++;
-		unsaid = UINT64_MAX;
-	} else {
-		if (!found)
-			found = &gather->strangers[gather->next_stranger++ % GATHER_STRANGERS];
-		else
-			unsaid = found->unsaid;
-		memcpy(found->text, short_text, sizeof(short_text));
-		found->said_ns = now;
-		found->unsaid = 0;
-	}
-	pthread_mutex_unlock(&gather->mutex);
-	return unsaid;
-}
-
+/* Says why somebody was not let in, or was left. */
 static void say_stranger(struct gather *gather, struct err *err)
 {
-	uint64_t unsaid = note_stranger(gather, err_message(err));
+	uint64_t unsaid;
+	bool say = strangers_note(&gather->strangers, err_message(err), &unsaid);
 
-	if (!unsaid)
-		gather_say(gather, "%s", err_message(err));
-	else if (unsaid != UINT64_MAX)
+	if (say && unsaid)
 		gather_say(gather, "%s (and %" PRIu64 " times more since it was said)",
 			   err_message(err), unsaid);
+	else if (say)
+		gather_say(gather, "%s", err_message(err));
 	err_destroy(err);
 }
 
@@ -449,6 +405,7 @@ struct err *gather_create(const struct gather_options *options, struct gather **
 	gather->stop_pipe[0] = gather->stop_pipe[1] = -1;
 	pthread_mutex_init(&gather->mutex, NULL);
 	pthread_cond_init(&gather->changed, NULL);
+	strangers_init(&gather->strangers);
 	link_set_init(&gather->links, options->max_senders);
 	gather->done = calloc(GATHER_DONE_MAX, sizeof(*gather->done));
 	if (!gather->done)
@@ -491,6 +448,7 @@ void gather_destroy(struct gather *gather)
 	link_set_stop(&gather->links);
 	link_set_wait(&gather->links);
 	link_set_deinit(&gather->links);
+	strangers_deinit(&gather->strangers);
 	if (gather->stop_pipe[0] >= 0)
 		close(gather->stop_pipe[0]);
 	if (gather->listener >= 0)

@@ -11,6 +11,7 @@
 #include "stream/module_store.h"
 #include "stream/module_walk.h"
 #include "stream/named_modules.h"
+#include "stream/strangers.h"
 #include "trace/format.h"
 
 #define INCOMING_NAME_MAX 320
@@ -21,14 +22,6 @@ struct gathered_sender {
 	uint8_t number[MESSAGE_NUMBER_SIZE];
 	struct link *link;
 };
-
-/* Somebody who could not prove the key, or spoke something else. */
-struct stranger {
-	char text[200]; /* what was said of them, without ports */
-	uint64_t said_ns;
-	uint64_t unsaid; /* attempts since then */
-};
-#define GATHER_STRANGERS 16u
 
 struct gather {
 	struct gather_options options;
@@ -41,6 +34,7 @@ struct gather {
 	char address[SOCKET_PLACE_HOST + 16]; /* where it listens */
 	int stop_pipe[2];                     /* closed at the writing end: all threads end */
 	struct link_set links;
+	struct strangers strangers;
 
 	pthread_mutex_t mutex; /* guards all below */
 	pthread_cond_t changed;
@@ -48,8 +42,6 @@ struct gather {
 	VEC(struct gathered_sender)
 	dialled; /* announced senders that a thread connects to; no link */
 	VEC(struct incoming *) arriving;
-	struct stranger strangers[GATHER_STRANGERS];
-	size_t next_stranger;
 	struct trace_id {
 		uint8_t bytes[16];
 	} * done; /* ids of recordings that are complete, in a ring */
@@ -98,8 +90,6 @@ struct incoming {
 };
 
 /* receive_file.c */
-enum receive_verdict { RECEIVE_TAKEN, RECEIVE_REFUSED };
-
 struct receive_refusal {
 	enum message_refusal reason;
 	char text[200];

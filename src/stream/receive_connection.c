@@ -6,6 +6,7 @@
 #include "stream/foreign_text.h"
 #include "stream/gather_data.h"
 #include "stream/greeting.h"
+#include "stream/message_take.h"
 
 #define ACKNOWLEDGE_EACH 64u                  /* writes */
 #define ACKNOWLEDGE_NS   UINT64_C(1000000000) /* … or so long after the first of them */
@@ -236,23 +237,11 @@ static struct err *take_message(struct receiving *receiving, const struct messag
 /* *closed: the sender ended the connection. */
 static struct err *take_one(struct receiving *receiving, bool *closed)
 {
-	uint8_t bytes[MESSAGE_HEAD_SIZE];
-	struct message_head head;
 	struct message message;
-	const char *wrong;
-	struct err *err;
+	struct err *err =
+		message_take(receiving->link, receiving->peer, receiving->in, &message, closed);
 
-	err = link_receive(receiving->link, bytes, sizeof(bytes), MESSAGE_SILENCE_MS, closed);
-	if (err || *closed)
-		return err;
-	wrong = message_read_head(bytes, &head);
-	if (wrong)
-		return fault(receiving, wrong);
-	err = link_receive(receiving->link, receiving->in, head.size, MESSAGE_SILENCE_MS, NULL);
-	if (err)
-		return err;
-	wrong = message_read(&head, receiving->in, &message);
-	return wrong ? fault(receiving, wrong) : take_message(receiving, &message);
+	return err || *closed ? err : take_message(receiving, &message);
 }
 
 /* What is to be done now and then. */

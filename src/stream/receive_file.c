@@ -25,7 +25,7 @@ static void refuse(struct receive_refusal *refusal, enum message_refusal reason,
 	snprintf(refusal->text, sizeof(refusal->text), "%s", text);
 }
 
-/* What does not go away by itself, as a full disk does when somebody makes room. */
+/* The system refuses something. That may end, as when somebody makes room on the disk. */
 static void refuse_errno(struct receive_refusal *refusal, int number, const char *what)
 {
 	char text[sizeof(refusal->text)];

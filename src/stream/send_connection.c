@@ -1,11 +1,9 @@
-#include <errno.h>
-#include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "hosted/cleanup.h"
 #include "hosted/now.h"
 #include "stream/foreign_text.h"
+#include "stream/message_take.h"
 #include "stream/sender_data.h"
 
 #define LOOK_MS      100        /* between two looks; … */
@@ -69,28 +67,15 @@ static struct err *take_message(struct connection *connection, const struct mess
 
 static struct err *take_one(struct connection *connection)
 {
-	uint8_t bytes[MESSAGE_HEAD_SIZE];
-	struct message_head head;
 	struct message message;
-	const char *wrong;
 	bool closed;
-	struct err *err;
+	struct err *err =
+		message_take(connection->link, connection->peer, connection->in, &message, &closed);
 
-	err = link_receive(connection->link, bytes, sizeof(bytes), MESSAGE_SILENCE_MS, &closed);
 	if (err)
 		return err;
 	if (closed)
 		return fault(connection, "it ended the connection");
-	wrong = message_read_head(bytes, &head);
-	if (!wrong) {
-		err = link_receive(connection->link, connection->in, head.size, MESSAGE_SILENCE_MS,
-				   NULL);
-		if (err)
-			return err;
-		wrong = message_read(&head, connection->in, &message);
-	}
-	if (wrong)
-		return fault(connection, wrong);
 	connection->heard_ns = now_ns();
 	return take_message(connection, &message);
 }

@@ -11,10 +11,10 @@
 #include "stream/sender_data.h"
 #include "write/still_written.h"
 
-#define QUIET_NS                                                                                   \
-	UINT64_C(1000000000) /* an ended recording that has not changed so long is complete */
-#define AGAIN_NS                                                                                   \
-	UINT64_C(5000000000) /* until a recording that was refused for now is offered again */
+/* An ended recording that has not changed for so long is complete. */
+#define QUIET_NS UINT64_C(1000000000)
+/* After a refusal that may end, a recording is offered again. */
+#define AGAIN_NS UINT64_C(5000000000)
 
 /* Whether the receiver is taking it, or about to. */
 static bool is_under_way(enum outgoing_state state)
@@ -75,26 +75,9 @@ void outgoing_forget(struct connection *connection, struct outgoing *outgoing)
 	pthread_mutex_unlock(&sender->mutex);
 }
 
-struct err *outgoing_offer(struct connection *connection, struct outgoing *outgoing)
-{
-	const struct sent_recording *recording = outgoing->recording;
-	struct err *err;
-
-	// A new look begins from nothing: the receiver says what it has.
-	changes_destroy(outgoing->changes);
-	outgoing->changes = NULL;
-	outgoing_set_state(connection, outgoing, OUTGOING_OFFERED);
-	err = changes_create(recording->fd, recording->name, &outgoing->changes);
-	if (err)
-		return err;
-	return send_message(connection, MESSAGE_RECORDING, outgoing->number,
-			    changes_header(outgoing->changes), TRACE_PAGE, recording->name,
-			    strlen(recording->name));
-}
-
 /*
- * Nothing more comes of it on this connection. arrived: the receiver has all of it, or says why it
- * does not take it.
+ * The recording is settled on this connection. arrived: the receiver has all of it; else why: it
+ * will not get it, and the reason.
  */
 static void settle(struct connection *connection, struct outgoing *outgoing, bool arrived,
 		   const char *why)
@@ -112,6 +95,27 @@ static void settle(struct connection *connection, struct outgoing *outgoing, boo
 		snprintf(recording->outcome.why, sizeof(recording->outcome.why), "%s", why);
 	}
 	pthread_mutex_unlock(&sender->mutex);
+}
+
+struct err *outgoing_offer(struct connection *connection, struct outgoing *outgoing)
+{
+	const struct sent_recording *recording = outgoing->recording;
+	struct err *err;
+
+	// A new look begins from nothing: the receiver says what it has.
+	changes_destroy(outgoing->changes);
+	outgoing->changes = NULL;
+	outgoing_set_state(connection, outgoing, OUTGOING_OFFERED);
+	err = changes_create(recording->fd, recording->name, &outgoing->changes);
+	if (err) {
+		// Somebody has cut or overwritten the file. Other recordings go on.
+		settle(connection, outgoing, false, err_message(err));
+		err_destroy(err);
+		return NULL;
+	}
+	return send_message(connection, MESSAGE_RECORDING, outgoing->number,
+			    changes_header(outgoing->changes), TRACE_PAGE, recording->name,
+			    strlen(recording->name));
 }
 
 static void take_refusal(struct connection *connection, struct outgoing *outgoing,

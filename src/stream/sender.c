@@ -24,7 +24,7 @@
 #define LOOPBACK        "127.0.0.1"
 #define NS_PER_MS       UINT64_C(1000000)
 
-/* Waits. false: the sender stops, or it is ready (fd >= 0: to be read). */
+/* Waits. false: the sender stops. */
 static bool pause_for(struct sender *sender, int ms)
 {
 	struct pollfd polled = {.fd = sender->stop_pipe[0], .events = POLLIN};
@@ -102,13 +102,15 @@ static void serve(void *argument)
 	struct accepted accepted = *(struct accepted *)argument;
 	struct sender *sender = accepted.sender;
 	struct link *link;
+	uint64_t unsaid;
 	struct err *err;
 
 	free(argument);
 	err = link_accept(accepted.fd, &sender->options.key, MESSAGE_GREETING_MS, &link);
 	if (!err)
 		err = talk(sender, link);
-	if (err && !sender_is_settled(sender))
+	if (err && !sender_is_settled(sender) &&
+	    strangers_note(&sender->strangers, err_message(err), &unsaid))
 		sender_say(sender, "%s", err_message(err));
 	err_destroy(err);
 }
@@ -258,6 +260,7 @@ struct err *sender_create(const struct sender_options *options, struct sender **
 	sender->progress_ns = now_ns();
 	pthread_mutex_init(&sender->mutex, NULL);
 	pthread_cond_init(&sender->left, NULL);
+	strangers_init(&sender->strangers);
 	link_set_init(&sender->links, CONNECTIONS_MAX);
 	gethostname(sender->host, sizeof(sender->host) - 1);
 	if (getrandom(sender->number, sizeof(sender->number), 0) != sizeof(sender->number))
@@ -304,6 +307,7 @@ void sender_destroy(struct sender *sender)
 	vec_deinit(&sender->recordings);
 	vec_deinit(&sender->receivers);
 	link_set_deinit(&sender->links);
+	strangers_deinit(&sender->strangers);
 	pthread_cond_destroy(&sender->left);
 	pthread_mutex_destroy(&sender->mutex);
 	free(sender);

@@ -3,10 +3,10 @@
  * docs/streaming.md has the protocol.
  *
  *	sender_create(&options, &sender);
- *	sender_add(sender, fd, "server");        as recordings begin
+ *	sender_add(sender, fd, "server", false, 0);  as recordings begin
  *	…
- *	sender_end(sender);                      no more will
- *	while (sender_is_busy(sender))           until all has arrived, or nobody comes for it
+ *	sender_end(sender);                          no more will
+ *	while (sender_is_busy(sender))               until all has arrived, or nothing gets on
  *		…;
  *	sender_outcome(sender, i, &outcome);
  *	sender_destroy(sender);
@@ -65,14 +65,16 @@ struct err *sender_add(struct sender *sender, int fd, const char *name, bool in_
 /* No more recordings will be added. */
 void sender_end(struct sender *sender);
 
-/* Whether something is still being sent, or may be: false after SENDER_PATIENCE_MS without a
- * receiver. */
+/*
+ * After sender_end(): whether something is still being sent, or may be. false: all has arrived, or
+ * nothing has got on for SENDER_PATIENCE_MS, as without a receiver.
+ */
 bool sender_is_busy(struct sender *sender);
 #define SENDER_PATIENCE_MS 30000
 
 struct sender_outcome {
 	bool settled;    /* it has arrived, or will not */
-	bool arrived;    /* all of it, or another sender brought it */
+	bool arrived;    /* a receiver has all of it */
 	bool written;    /* its program goes on writing it: what there was has been sent */
 	char where[128]; /* the receiver: "host (10.0.0.7:8200)"; empty: there was none */
 	char why[256];   /* it did not arrive; empty: nobody said why */

@@ -12,6 +12,7 @@
 #include "stream/module_walk.h"
 #include "stream/named_modules.h"
 #include "stream/sender.h"
+#include "stream/strangers.h"
 
 /* A recording of the sender. The first four do not change, but that fd becomes -1 in the end. */
 struct sent_recording {
@@ -45,11 +46,12 @@ struct sender {
 	uint16_t port;
 	int stop_pipe[2]; /* closed at the writing end: all threads end */
 	struct link_set links;
+	struct strangers strangers;
 
 	pthread_mutex_t mutex; /* guards all below */
 	VEC(struct sent_recording *) recordings;
 	VEC(struct sender_receiver) receivers;
-	pthread_cond_t left; /* a receiver has */
+	pthread_cond_t left; /* a receiver is not connected any more */
 	bool ending, stopping;
 	uint64_t ended_ns;    /* since when it is ending */
 	uint64_t progress_ns; /* when something last came of a recording */
@@ -73,7 +75,7 @@ struct err *sender_enter(struct sender *sender, const uint8_t *number, struct li
 void sender_note_offered(struct sender *sender, const struct link *link, size_t count);
 /* Before the link is closed. */
 void sender_leave(struct sender *sender, const struct link *link);
-/* *settled: whether all recordings are, and no more will come. */
+/* Whether all recordings are settled and no more will come, or all connections are to end now. */
 bool sender_is_settled(struct sender *sender);
 /* Whether nothing more will come of a recording. */
 bool sender_has_settled(struct sender *sender, const struct sent_recording *recording);
@@ -145,7 +147,8 @@ void outgoing_destroy(struct connection *connection, struct outgoing *outgoing);
 void outgoing_forget(struct connection *connection, struct outgoing *outgoing);
 /* Offers it (again). */
 struct err *outgoing_offer(struct connection *connection, struct outgoing *outgoing);
-/* Sends what has changed; after its end that, too. *put: bytes. */
+/* Sends what has changed, and at last that the recording has ended. *put: grows by what was sent,
+ * in bytes. */
 struct err *outgoing_look(struct connection *connection, struct outgoing *outgoing, uint64_t *put);
 struct err *outgoing_take(struct connection *connection, struct outgoing *outgoing,
 			  const struct message *message);

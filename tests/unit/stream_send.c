@@ -317,6 +317,22 @@ static void test_refusals(void **state)
 	}
 }
 
+/* A file that is no recording, or not any more, is no reason to end the connection. */
+static void test_broken_file(void **state)
+{
+	struct play *play = begin();
+	struct sender_outcome outcome;
+
+	take_offer(play);
+	assert_ok(sender_add(play->sender, memfd_create("none", MFD_CLOEXEC), "none", false, 0));
+	assert_ok(sender_add(play->sender, dup(play->fd), "server", true, 0));
+	assert_int_equal(await(play, MESSAGE_RECORDING)->recording, 2);
+	assert_true(sender_outcome(play->sender, 1, &outcome));
+	assert_true(outcome.settled && !outcome.arrived);
+	assert_non_null(strstr(outcome.why, "shorter than a recording's header"));
+	end(play);
+}
+
 static void test_silence(void **state)
 {
 	struct play *play = begin();
@@ -377,9 +393,13 @@ static void test_kept_after_refusal(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_breaks_rules), cmocka_unit_test(test_have),
-		cmocka_unit_test(test_refusals),     cmocka_unit_test(test_silence),
-		cmocka_unit_test(test_given_back),   cmocka_unit_test(test_kept_after_refusal),
+		cmocka_unit_test(test_breaks_rules),
+		cmocka_unit_test(test_have),
+		cmocka_unit_test(test_refusals),
+		cmocka_unit_test(test_broken_file),
+		cmocka_unit_test(test_silence),
+		cmocka_unit_test(test_given_back),
+		cmocka_unit_test(test_kept_after_refusal),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
