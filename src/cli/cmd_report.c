@@ -1,4 +1,5 @@
 /* mallow report: text, JSON or CSV on standard output. This file reads what is wanted. */
+#include "analysis/filter/filter_maps.h"
 #include "analysis/filter/moment.h"
 #include "base/compiler.h"
 #include "cli/choice_option.h"
@@ -33,6 +34,7 @@ enum {
 	SUPPRESSIONS,
 	ERRORS,
 	POOLS,
+	MAPPINGS,
 	MERGE,
 	BYTES,
 	WIDTH,
@@ -95,6 +97,9 @@ static const struct option_spec options_of_report[] = {
 		   .text = "what the program's own pools hold (mallow_pool_alloc()), with the "
 			   "sites of "
 			   "each, instead of all sites"},
+	[MAPPINGS] = {.name = "mappings",
+		      .text = "what the program mapped itself (mmap) instead of sites: bytes at "
+			      "most and at the end, by stack; with filters that mappings have"},
 	[MERGE] = {.name = "merge", .text = "all recordings as one: sites by file and place in it"},
 	[BYTES] = {.name = "bytes", .text = "sizes and counts to the last digit"},
 	[WIDTH] = WIDTH_OPTION,
@@ -117,7 +122,11 @@ static const int exclusive[][2] = {{JSON, CSV},           {JSON, TREE},
 				   {ERRORS, SORT},        {ERRORS, MERGE},
 				   {POOLS, TREE},         {POOLS, ERRORS},
 				   {PLUMBING, HISTOGRAM}, {WIDTH, FULL},
-				   {WIDTH, JSON},         {WIDTH, CSV}};
+				   {WIDTH, JSON},         {WIDTH, CSV},
+				   {MAPPINGS, TREE},      {MAPPINGS, BY},
+				   {MAPPINGS, HISTOGRAM}, {MAPPINGS, ERRORS},
+				   {MAPPINGS, POOLS},     {MAPPINGS, MERGE},
+				   {MAPPINGS, AT},        {MAPPINGS, SUPPRESSIONS}};
 
 /* The view of the option that was given. These options exclude each other. */
 static enum report_view view_of(const struct options *options)
@@ -127,6 +136,7 @@ static enum report_view view_of(const struct options *options)
 	       : options->values[HISTOGRAM] ? REPORT_HISTOGRAM
 	       : options->values[ERRORS]    ? REPORT_ERRORS
 	       : options->values[POOLS]     ? REPORT_POOLS
+	       : options->values[MAPPINGS]  ? REPORT_MAPPINGS
 					    : REPORT_SITES;
 }
 
@@ -199,6 +209,24 @@ static bool fits_together(const struct options *options, const struct report_wan
 	return false;
 }
 
+/* false: the filter has a condition that mappings do not have. */
+static bool fits_mappings(const struct filter *filter)
+{
+	size_t count;
+	const struct filter_parameter *parameters = filter_parameters(&count);
+
+	for (size_t i = 0; i < count; i++) {
+		if (!filter_value(filter, i) || filter_maps_have(i))
+			continue;
+		cli_error(CLI_USAGE,
+			  "--mappings: mappings have no condition '%s'; docs/filter.md says which "
+			  "they have",
+			  parameters[i].name);
+		return false;
+	}
+	return true;
+}
+
 /* Adds --at to the filter as the condition alive_at. */
 static bool add_moment(const struct options *options, struct filter *filter)
 {
@@ -233,7 +261,8 @@ static bool read_filter(const struct command *command, const struct options *opt
 		return false;
 	err = *ret ? NULL : filter_create(ret);
 	if (!err)
-		return add_moment(options, *ret);
+		return add_moment(options, *ret) &&
+		       (!options->values[MAPPINGS] || fits_mappings(*ret));
 	cli_report_err(err);
 	return false;
 }
@@ -317,5 +346,8 @@ const struct command_body command_report = {
 		"Pools are the program's own arenas and slabs, as it told mallow by "
 		"mallow_pool_alloc(): what they hold is in blocks that are counted above. The "
 		"peak of a pool is when it held most, that of its site the share in that; of "
-		"merged recordings these peaks are added up.",
+		"merged recordings these peaks are added up.\n\n"
+		"Mappings are the program's own calls of mmap; memory among them is anonymous and "
+		"writable, so it is used as malloc's is. Metrics mean: peak, the most that a site "
+		"had mapped; leaked, mapped at the end; total, mapped in all.",
 };

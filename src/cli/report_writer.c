@@ -3,7 +3,9 @@
 #include <errno.h>
 #include <string.h>
 
+#include "analysis/filter/filter_maps.h"
 #include "analysis/filter/moment.h"
+#include "analysis/views/map_sites.h"
 #include "cli/cli.h"
 #include "cli/filter_options.h"
 #include "cli/loaded.h"
@@ -14,10 +16,12 @@
 #include "report/csv/breakdown_csv.h"
 #include "report/csv/csv_report.h"
 #include "report/csv/histogram_csv.h"
+#include "report/csv/mappings_csv.h"
 #include "report/json/breakdown_json.h"
 #include "report/json/errors_json.h"
 #include "report/json/histogram_json.h"
 #include "report/json/json_report.h"
+#include "report/json/mappings_json.h"
 #include "report/json/pools_json.h"
 #include "report/text/text_report.h"
 
@@ -36,11 +40,28 @@ struct made {
 	struct breakdown *breakdown;
 	struct breakdown_view view;
 	struct histogram histogram;
+	struct map_sites mappings;
 };
 
 static void made_deinit(struct made *made)
 {
 	breakdown_destroy(made->breakdown);
+	map_sites_deinit(&made->mappings);
+}
+
+/* The mappings that match the filter. */
+static struct err *make_mappings(const struct report_wanted *wanted,
+				 const struct report_subject *subject, struct map_sites *ret)
+{
+	cleanup(filter_match_deinit) struct filter_match match = {0};
+	cleanup(map_lives_deinit) struct map_lives lives = {0};
+	struct err *err = map_lives_create(subject->recording, &lives);
+
+	if (!err)
+		err = filter_maps(wanted->filter, subject->recording, subject->symbolized, &lives,
+				  &match);
+	return err ? err
+		   : map_sites_create(subject->recording, subject->symbolized, &lives, &match, ret);
 }
 
 static struct err *make(const struct report_wanted *wanted, const struct report_subject *subject,
@@ -51,6 +72,8 @@ static struct err *make(const struct report_wanted *wanted, const struct report_
 	if (wanted->view == REPORT_HISTOGRAM)
 		return histogram_create(wanted->histogram, subject->recording, seen,
 					&ret->histogram);
+	if (wanted->view == REPORT_MAPPINGS)
+		return make_mappings(wanted, subject, &ret->mappings);
 	if (wanted->view != REPORT_BREAKDOWN)
 		return NULL;
 	err = breakdown_create(wanted->by, subject->recording, subject->symbolized, seen,
@@ -95,6 +118,7 @@ static struct err *write_text(struct writer *writer, const struct report_subject
 		.errors = wanted->view == REPORT_ERRORS,
 		.pools = wanted->view == REPORT_POOLS,
 		.pool_sites = wanted->pool_sites,
+		.mappings = wanted->view == REPORT_MAPPINGS ? &made->mappings : NULL,
 		.breakdown = wanted->view == REPORT_BREAKDOWN ? &made->view : NULL,
 		.histogram = wanted->view == REPORT_HISTOGRAM ? &made->histogram : NULL,
 	};
@@ -118,6 +142,9 @@ static struct err *write_json(struct writer *writer, const struct report_subject
 	if (wanted->view == REPORT_POOLS)
 		return pools_json_write(json, &stacks, subject->recording, wanted->metric,
 					wanted->top);
+	if (wanted->view == REPORT_MAPPINGS)
+		return mappings_json_write(json, &stacks, subject->recording, &made->mappings,
+					   wanted->metric, wanted->top);
 	if (wanted->view == REPORT_SITES)
 		return json_report_write(json, &stacks, subject, wanted->metric, wanted->top);
 	json_object(json);
@@ -142,6 +169,8 @@ static void put_csv_header(struct writer *writer)
 		csv_words(&writer->csv, breakdown_csv_columns(wanted->by));
 	else if (wanted->view == REPORT_HISTOGRAM)
 		csv_words(&writer->csv, histogram_csv_columns(wanted->histogram));
+	else if (wanted->view == REPORT_MAPPINGS)
+		csv_words(&writer->csv, CSV_REPORT_MAPPINGS);
 	else
 		csv_words(&writer->csv, CSV_REPORT_SITES);
 }
@@ -158,6 +187,9 @@ static struct err *write_csv(struct writer *writer, const struct report_subject 
 		breakdown_csv_write(&writer->csv, &made->view, path);
 	else if (wanted->view == REPORT_HISTOGRAM)
 		histogram_csv_write(&writer->csv, &made->histogram, path);
+	else if (wanted->view == REPORT_MAPPINGS)
+		return mappings_csv_write(&writer->csv, subject, &made->mappings, path,
+					  wanted->metric, wanted->top);
 	else
 		return csv_report_write(&writer->csv, subject, path, wanted->metric, wanted->top);
 	return NULL;
@@ -206,6 +238,8 @@ static struct err *write_subject(struct writer *writer, const struct report_subj
 /* Whether single blocks are needed. */
 static bool needs_blocks(const struct report_wanted *wanted)
 {
+	if (wanted->view == REPORT_MAPPINGS)
+		return false;
 	return !filter_is_empty(wanted->filter) || wanted->view == REPORT_HISTOGRAM ||
 	       (wanted->view == REPORT_BREAKDOWN && breakdown_of_blocks(wanted->by));
 }
@@ -255,6 +289,9 @@ static struct err *check_view(const struct report_wanted *wanted,
 		return err_create("--errors: a live table does not know frees; a recording does");
 	if (facts->live && wanted->view == REPORT_POOLS)
 		return err_create("--pools: a live table does not know pools; a recording does");
+	if (facts->live && wanted->view == REPORT_MAPPINGS)
+		return err_create("--mappings: a live table does not know mappings; a recording "
+				  "does");
 	return NULL;
 }
 

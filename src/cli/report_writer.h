@@ -17,6 +17,7 @@ enum report_view {
 	REPORT_HISTOGRAM,
 	REPORT_ERRORS,
 	REPORT_POOLS,
+	REPORT_MAPPINGS,
 };
 
 struct report_wanted {

@@ -122,7 +122,8 @@ static void put_main(struct buf *buf, const struct style *style, const struct ru
 	if (WIFSIGNALED(end->wait_status) && (pid_t)facts->pid == end->pid)
 		buf_printf(buf, "  ended by signal %d (%s)\n", WTERMSIG(end->wait_status),
 			   strsignal(WTERMSIG(end->wait_status)));
-	if (headline->clause != HEADLINE_NOTHING) {
+	if (headline->clause != HEADLINE_NOTHING ||
+	    (headline->fact_count && headline->facts[0].fact == HEADLINE_MAPPED)) {
 		findings_text_headline(buf, style, headline);
 		buf_char(buf, '\n');
 	}

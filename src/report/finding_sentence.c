@@ -149,6 +149,14 @@ static void put_resident(const struct sentence *sentence)
 	put_time(sentence, FINDING_NUMBER_at_ns);
 }
 
+static void put_mapped(const struct sentence *sentence)
+{
+	put_bytes(sentence, FINDING_NUMBER_bytes);
+	put(sentence, " resident beyond what malloc handed out: ");
+	put_count(sentence, FINDING_NUMBER_mappings, "mapping");
+	put_function(sentence, " by ");
+}
+
 /* ", 90 % of them of churn": which part of it is the function's, if there is one. */
 static void put_share(const struct sentence *sentence, enum finding_number part,
 		      enum finding_number whole, const char *of)
@@ -273,6 +281,7 @@ void finding_sentence_write(struct buf *buf, const struct style *style,
 		[FINDING_SPARSE_PAGES] = put_sparse_pages,
 		[FINDING_STAYED_RESIDENT] = put_resident,
 		[FINDING_UNTOUCHED] = put_resident,
+		[FINDING_MAPPED] = put_mapped,
 		[FINDING_SLACK] = put_slack,
 		[FINDING_TEMPORARY] = put_temporary,
 		[FINDING_CHURN] = put_churn,

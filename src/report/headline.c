@@ -87,6 +87,16 @@ static void put_fact(struct buf *buf, const struct style *style, const struct he
 		buf_printf(buf, " more is in blocks that %s hides: --force-malloc shows them.",
 			   headline->unseen);
 		break;
+	case HEADLINE_MAPPED:
+		put_bytes(buf, style, numbers[0]);
+		buf_text(buf, " is resident beyond what malloc handed out: ");
+		buf_text(buf, format_counted(numbers[1], "mapping", style->exact).text);
+		if (headline->mapper) {
+			buf_text(buf, " by ");
+			own_name_put(buf, style, headline->mapper);
+		}
+		buf_char(buf, '.');
+		break;
 	case HEADLINE_GROWS:
 		put_bytes(buf, style, numbers[0]);
 		buf_text(buf, ended ? " was never freed and grew to the end, by "
@@ -119,6 +129,12 @@ static void put_fact(struct buf *buf, const struct style *style, const struct he
 		put_bytes(buf, style, numbers[0]);
 		buf_char(buf, '.');
 		break;
+	case HEADLINE_MAPPINGS_LEFT:
+		buf_text(buf, numbers[1] ? "Every block of your own code was freed; "
+					 : "Every block was freed; ");
+		put_bytes(buf, style, numbers[0]);
+		buf_text(buf, " of its own mappings were not.");
+		break;
 	case HEADLINE_ALL_FREED:
 		buf_text(buf, "Everything was freed.");
 		break;
@@ -128,8 +144,13 @@ static void put_fact(struct buf *buf, const struct style *style, const struct he
 void headline_write_facts(struct buf *buf, const struct style *style,
 			  const struct headline *headline)
 {
-	for (unsigned int i = 0; headline->peak_bytes && i < headline->fact_count; i++) {
-		if (i)
+	size_t before = buf->size;
+
+	for (unsigned int i = 0; i < headline->fact_count; i++) {
+		// Of a program without blocks only this can be said.
+		if (!headline->peak_bytes && headline->facts[i].fact != HEADLINE_MAPPED)
+			continue;
+		if (buf->size > before)
 			buf_char(buf, ' ');
 		put_fact(buf, style, headline, i);
 	}

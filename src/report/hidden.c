@@ -1,6 +1,8 @@
 #include "report/hidden.h"
 
 #include "analysis/views/hidden_heaps.h"
+#include "analysis/views/resident.h"
+#include "hosted/cleanup.h"
 #include "report/format.h"
 
 static const struct {
@@ -23,13 +25,33 @@ static void put_heap(struct buf *buf, const struct style *style, enum hidden_hea
 		   hidden_heap_owner(heap), texts[heap].blocks, units.text);
 }
 
+/* What the program mapped itself, which no block is. */
+static struct err *put_mapped(struct buf *buf, const struct style *style,
+			      const struct recording *recording, struct symbolized *symbolized)
+{
+	cleanup(map_sites_deinit) struct map_sites sites = {0};
+	const struct map_sum *sum = &sites.of[MAP_KIND_MEMORY];
+	struct err *err = map_sites_create_all(recording, symbolized, &sites);
+
+	if (err || sum->peak_bytes < RESIDENT_MAPPED_LEAST)
+		return err;
+	buf_text(buf, "  mapped    ");
+	style_printf(buf, style, STYLE_STRONG, "%10s",
+		     format_bytes(sum->left_bytes, style->exact).text);
+	buf_printf(buf, "  by the program itself at the end, %s at the peak (--mappings)\n",
+		   format_bytes(sum->peak_bytes, style->exact).text);
+	return NULL;
+}
+
 struct err *hidden_write(struct buf *buf, const struct style *style,
 			 const struct recording *recording, struct symbolized *symbolized)
 {
 	struct hidden_heaps heaps;
-	struct err *err = hidden_heaps_find(recording, &heaps);
+	struct err *err = put_mapped(buf, style, recording, symbolized);
 	bool cxx = false;
 
+	if (!err)
+		err = hidden_heaps_find(recording, &heaps);
 	for (int i = 0; !err && i < HIDDEN_HEAP_COUNT; i++)
 		if (heaps.of[i].count)
 			put_heap(buf, style, (enum hidden_heap)i, heaps.of[i].count,

@@ -9,6 +9,7 @@
 #include <pthread.h>
 #include <semaphore.h>
 #include <stdbool.h>
+#include <sys/mman.h>
 #include <time.h>
 
 #include "sample.h"
@@ -267,6 +268,23 @@ static NOINLINE void ask_for_much(int tick)
 	STAY();
 }
 
+/* 16 MB that malloc knows nothing of; clean: 1 MB, that is given back. */
+static NOINLINE void map_tiles(int tick)
+{
+	size_t size = clean ? 1 << 20 : 4 << 20;
+
+	for (int i = 0; tick == 20 && i < 4; i++) {
+		void *tile = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+				  -1, 0);
+
+		REQUIRE(tile != MAP_FAILED);
+		memset(tile, 1, size);
+		if (clean)
+			munmap(tile, size);
+	}
+	STAY();
+}
+
 static void work(int tick)
 {
 	if (is("large_block"))
@@ -287,6 +305,8 @@ static void work(int tick)
 		drop(tick);
 	else if (is("untouched"))
 		ask_for_much(tick);
+	else if (is("mapped"))
+		map_tiles(tick);
 	else
 		keep_some(tick);
 }

@@ -88,6 +88,11 @@ static bool is_of_cpp(const char *name)
 	       !memmem(part, length, "deallocate", strlen("deallocate"));
 }
 
+bool allocating_entry(const char *name)
+{
+	return is_entry(name) || begins(name, "__rg_alloc") || begins(name, "__rg_realloc");
+}
+
 bool allocating_function(const char *name)
 {
 	return is_entry(name) || is_of_class(name) || is_of_rust(name) || is_of_cpp(name);

@@ -15,4 +15,10 @@
  */
 bool allocating_function(const char *name);
 
+/*
+ * Whether it is a function by which a program asks an allocator: malloc, operator new, and those of
+ * a Rust program's own allocator.
+ */
+bool allocating_entry(const char *name);
+
 #endif

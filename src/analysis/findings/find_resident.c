@@ -1,14 +1,16 @@
 /* Memory that the process has and no block needs, and blocks that the process has no memory for. */
 #include "analysis/findings/finding_search.h"
+#include "analysis/views/resident.h"
+#include "hosted/cleanup.h"
 
 #define PAGES_PERCENT 50 /* pages that are used to this part or more are well used */
 
 /* The kernel's numbers change by what is no heap, too: stacks, the agent, the program's own data.
  */
-#define RESIDENT_MIN     (UINT64_C(4) << 20)
-#define RESIDENT_PERCENT 20 /* of the peak */
-#define RESIDENT_TO_COME                                                                           \
-	10 /* this part of the run must be still to come: at its end none matters */
+#define STAYED_MIN     (UINT64_C(4) << 20)
+#define STAYED_PERCENT 20 /* of the peak */
+/* This part of the run must be still to come: at its end none matters. */
+#define STAYED_TO_COME 10
 
 struct err *find_sparse_pages(struct finding_search *search)
 {
@@ -81,7 +83,7 @@ struct err *find_resident(struct finding_search *search)
 	uint32_t count, stayed_at = 0, untouched_at = 0;
 	const struct memory_sample *memory = recording_memory(search->recording, &count);
 	uint64_t duration = recording_facts(search->recording)->duration_ns;
-	uint64_t latest = duration - duration / RESIDENT_TO_COME;
+	uint64_t latest = duration - duration / STAYED_TO_COME;
 	struct err *err = NULL;
 
 	if (!search->facts || recording_facts(search->recording)->begun_by_fork)
@@ -103,11 +105,73 @@ struct err *find_resident(struct finding_search *search)
 			untouched_at = i;
 		}
 	}
-	least = sum->peak_bytes / 100 * RESIDENT_PERCENT;
-	least = least > RESIDENT_MIN ? least : RESIDENT_MIN;
+	least = sum->peak_bytes / 100 * STAYED_PERCENT;
+	least = least > STAYED_MIN ? least : STAYED_MIN;
 	if (stayed >= least)
 		err = add_resident(search, FINDING_STAYED_RESIDENT, stayed, stayed_at);
 	if (!err && untouched >= least)
 		err = add_resident(search, FINDING_UNTOUCHED, untouched, untouched_at);
 	return err;
+}
+
+CLEANUP_DEFINE(struct own_functions *, own_functions_destroy);
+
+/* Adds up the mappings of the sites of a function. */
+struct mapping_count {
+	const struct map_sites *sites;
+	uint64_t mappings;
+};
+
+static void count_mappings(void *argument, uint32_t site)
+{
+	struct mapping_count *count = argument;
+
+	count->mappings += count->sites->sites[site].peak_blocks;
+}
+
+/* Sets which function mapped most, and how often. */
+static struct err *set_mapper(struct finding_search *search, struct finding *finding)
+{
+	const struct map_sites *sites = search->mappings;
+	enum map_kind kind =
+		sites->of[MAP_KIND_MEMORY].peak_bytes ? MAP_KIND_MEMORY : MAP_KIND_RESERVED;
+	auto_free uint64_t *values = calloc((size_t)sites->count + 1, sizeof(*values));
+	cleanup(own_functions_destroy_at) struct own_functions *functions = NULL;
+	struct mapping_count count = {.sites = sites};
+	struct picked_function picked;
+	struct err *err;
+
+	if (!values)
+		return err_no_memory();
+	for (uint32_t i = 0; i < sites->count; i++)
+		values[i] = sites->kinds[i] == kind ? sites->sites[i].peak_bytes : 0;
+	err = own_functions_create_of(search->recording, search->symbolized, sites->sites,
+				      sites->count, &functions);
+	if (!err)
+		err = own_functions_pick(functions, values, &picked);
+	if (!err)
+		err = own_functions_take(functions, &picked, count_mappings, &count);
+	if (err)
+		return err;
+	finding_show_function(finding, &picked);
+	finding_set(finding, FINDING_NUMBER_mappings, count.mappings);
+	return NULL;
+}
+
+struct err *find_mapped(struct finding_search *search)
+{
+	struct finding finding = {
+		.kind = FINDING_MAPPED, .stack = RECORDING_NONE, .view = "mappings"};
+	struct resident resident;
+	struct err *err;
+
+	resident_compare(search->recording, search->mappings, &resident);
+	if (!resident.mapped)
+		return NULL;
+	finding.bytes = resident.mapped;
+	finding_set(&finding, FINDING_NUMBER_at_ns, resident.at_ns);
+	finding_set(&finding, FINDING_NUMBER_bytes, resident.mapped);
+	finding_set(&finding, FINDING_NUMBER_resident_bytes, resident.anonymous);
+	err = set_mapper(search, &finding);
+	return err ? err : finding_search_add(search, &finding);
 }

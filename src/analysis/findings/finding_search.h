@@ -27,6 +27,7 @@ struct finding_search {
 	struct symbolized *symbolized;
 	const struct run_facts *facts; /* NULL: not known */
 	struct own_functions *functions;
+	const struct map_sites *mappings;
 	const struct site *sites;
 	uint32_t site_count;
 	uint64_t *values; /* one for each site, for own_functions_pick() */
@@ -68,6 +69,7 @@ struct err *find_chains(struct finding_search *search);
 struct err *find_freed_by_others(struct finding_search *search);
 struct err *find_sparse_pages(struct finding_search *search);
 struct err *find_resident(struct finding_search *search);
+struct err *find_mapped(struct finding_search *search);
 struct err *find_wrong_frees(struct finding_search *search);
 struct err *find_doubts(struct finding_search *search);
 

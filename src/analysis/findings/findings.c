@@ -8,6 +8,7 @@
 struct findings {
 	struct arena arena; /* values of conditions */
 	struct own_functions *functions;
+	struct map_sites mappings;
 	struct finding *items;
 	uint32_t count;
 	const char *missing;
@@ -81,10 +82,13 @@ static const char *out_of_scope(const struct recording *recording)
 static struct err *search_all(struct finding_search *search)
 {
 	static struct err *(*const parts[])(struct finding_search * search) = {
-		find_never_freed, find_grows_to_teardown, find_large_blocks,
-		find_slack,       find_temporary,         find_churn,
-		find_chains,      find_freed_by_others,   find_sparse_pages,
-		find_resident,    find_wrong_frees,       find_doubts,
+		find_never_freed,  find_grows_to_teardown,
+		find_large_blocks, find_slack,
+		find_temporary,    find_churn,
+		find_chains,       find_freed_by_others,
+		find_sparse_pages, find_resident,
+		find_mapped,       find_wrong_frees,
+		find_doubts,
 	};
 	struct err *err = NULL;
 
@@ -113,12 +117,15 @@ struct err *findings_create(const struct recording *recording, struct symbolized
 	if (!findings->missing && !search.facts)
 		findings->missing = "the recording's blocks were not read";
 	search.functions = findings->functions;
+	search.mappings = &findings->mappings;
 	search.arena = &findings->arena;
 	search.sites = recording_sites(recording, &search.site_count);
 	search.values = calloc((size_t)search.site_count + 1, sizeof(*search.values));
 	if (!search.values)
 		return err_no_memory();
 	if (!out_of_scope(recording))
+		err = map_sites_create_all(recording, symbolized, &findings->mappings);
+	if (!err && !out_of_scope(recording))
 		err = search_all(&search);
 	free(search.values);
 	if (search.found.count)
@@ -135,6 +142,7 @@ void findings_destroy(struct findings *findings)
 	if (!findings)
 		return;
 	own_functions_destroy(findings->functions);
+	map_sites_deinit(&findings->mappings);
 	arena_deinit(&findings->arena);
 	free(findings->items);
 	free(findings);
@@ -149,6 +157,11 @@ const struct finding *findings_list(const struct findings *findings, uint32_t *c
 const char *findings_missing(const struct findings *findings)
 {
 	return findings->missing;
+}
+
+const struct map_sites *findings_mappings(const struct findings *findings)
+{
+	return &findings->mappings;
 }
 
 struct own_functions *findings_functions(const struct findings *findings)

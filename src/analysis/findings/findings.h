@@ -13,6 +13,7 @@
 
 #include "analysis/findings/finding_trust.h"
 #include "analysis/findings/own_functions.h"
+#include "analysis/views/map_sites.h"
 
 enum finding_kind {
 #define FINDING(NAME, name, group) FINDING_##NAME,
@@ -66,6 +67,7 @@ enum finding_group finding_group(enum finding_kind kind);
 	X(places)                                                                                  \
 	X(events)                                                                                  \
 	X(chunks)                                                                                  \
+	X(mappings)                                                                                \
 	X(mean_bytes)                                                                              \
 	X(cull_ns)
 
@@ -135,6 +137,9 @@ const struct finding *findings_list(const struct findings *findings, uint32_t *c
 
 /* Why some kinds could not be looked for. NULL: all were. */
 const char *findings_missing(const struct findings *findings);
+
+/* What the program mapped itself; none, if nothing was looked for. */
+const struct map_sites *findings_mappings(const struct findings *findings);
 
 /* The functions of the recording, for the headline. */
 struct own_functions *findings_functions(const struct findings *findings);

@@ -46,11 +46,19 @@ static void add_facts(const struct recording *recording, const struct findings *
 		      struct headline *headline)
 {
 	const struct recording_summary *sum = recording_summary(recording);
+	const struct map_sum *maps = findings_mappings(findings)->of;
+	uint64_t left = maps[MAP_KIND_MEMORY].left_bytes + maps[MAP_KIND_LANGUAGE].left_bytes;
 	const struct finding *finding = first_of(findings, FINDING_HIDDEN_HEAP);
 
 	if (finding && finding->numbers[FINDING_NUMBER_bytes] > sum->peak_bytes) {
 		add(headline, HEADLINE_UNSEEN, finding->numbers[FINDING_NUMBER_bytes], 0);
 		headline->unseen = finding->subject;
+	}
+	finding = first_of(findings, FINDING_MAPPED);
+	if (finding) {
+		add(headline, HEADLINE_MAPPED, finding->bytes,
+		    finding->numbers[FINDING_NUMBER_mappings]);
+		headline->mapper = finding->frame;
 	}
 	finding = first_of(findings, FINDING_GROWS);
 	if (finding)
@@ -65,6 +73,8 @@ static void add_facts(const struct recording *recording, const struct findings *
 	finding = first_of(findings, FINDING_WRONG_FREES);
 	if (finding)
 		add(headline, HEADLINE_WRONG_FREES, finding->numbers[FINDING_NUMBER_calls], 0);
+	if (!headline->fact_count && !own && left)
+		add(headline, HEADLINE_MAPPINGS_LEFT, left, sum->leaked_bytes);
 	if (!headline->fact_count && sum->leaked_blocks && !own)
 		add(headline, HEADLINE_LIBRARIES, sum->leaked_bytes, 0);
 	else if (!headline->fact_count && sum->leaked_blocks)

@@ -19,13 +19,15 @@ enum headline_clause {
 /* Facts of the second line, in this order; at most two are said. */
 enum headline_fact {
 	HEADLINE_UNSEEN,    /* a language's own allocator mapped more than the peak: bytes */
+	HEADLINE_MAPPED,    /* the program's own mappings: bytes resident, mappings */
 	HEADLINE_GROWS,     /* never freed, and growing to the end: bytes, bytes_per_second */
 	HEADLINE_RESIDENT,  /* stayed resident: resident_bytes, live_bytes */
 	HEADLINE_TEMPORARY, /* temporary calls: calls of all_calls */
 	HEADLINE_WRONG_FREES,
-	HEADLINE_NEVER_FREED, /* none of these, but not everything was freed: bytes, blocks */
-	HEADLINE_LIBRARIES,   /* the same, but all of it is libraries' state: bytes */
-	HEADLINE_ALL_FREED,   /* none of these, and everything was */
+	HEADLINE_NEVER_FREED,   /* none of these, but not everything was freed: bytes, blocks */
+	HEADLINE_LIBRARIES,     /* the same, but all of it is libraries' state: bytes */
+	HEADLINE_MAPPINGS_LEFT, /* none of these: all blocks, but not all mappings: bytes */
+	HEADLINE_ALL_FREED,     /* none of these, and everything was */
 };
 
 #define HEADLINE_FACTS 2
@@ -49,7 +51,8 @@ struct headline {
 		uint64_t numbers[2];
 	} facts[HEADLINE_FACTS];
 	unsigned int fact_count;
-	const char *unseen; /* of HEADLINE_UNSEEN: the language */
+	const char *unseen;               /* of HEADLINE_UNSEEN: the language */
+	const struct named_frame *mapper; /* of HEADLINE_MAPPED; NULL: no own code */
 	bool ended; /* the recording has the program's end: what is live then is never freed */
 };
 

@@ -28,6 +28,16 @@ CLEANUP_DEFINE(struct own_functions *, own_functions_destroy);
 struct err *own_functions_create(const struct recording *recording, struct symbolized *symbolized,
 				 struct own_functions **ret)
 {
+	uint32_t count;
+	const struct site *sites = recording_sites(recording, &count);
+
+	return own_functions_create_of(recording, symbolized, sites, count, ret);
+}
+
+struct err *own_functions_create_of(const struct recording *recording,
+				    struct symbolized *symbolized, const struct site *sites,
+				    uint32_t site_count, struct own_functions **ret)
+{
 	cleanup(own_functions_destroy_at) struct own_functions *functions =
 		calloc(1, sizeof(*functions));
 	uint32_t frames;
@@ -36,7 +46,8 @@ struct err *own_functions_create(const struct recording *recording, struct symbo
 		return err_no_memory();
 	recording_frames(recording, &frames);
 	functions->symbolized = symbolized;
-	functions->sites = recording_sites(recording, &functions->site_count);
+	functions->sites = sites;
+	functions->site_count = site_count;
 	functions->nodes = recording_stacks(recording, &functions->node_count);
 	functions->marked = FUNCTION_NONE;
 	functions->frames = calloc((size_t)frames + 1, sizeof(*functions->frames));

@@ -17,6 +17,10 @@ struct own_functions;
 /* recording: whose sites; symbolized may be that of the recording that it was filtered from. */
 struct err *own_functions_create(const struct recording *recording, struct symbolized *symbolized,
 				 struct own_functions **ret);
+/* The same of other sites with stacks of the recording, which must outlive *ret. */
+struct err *own_functions_create_of(const struct recording *recording,
+				    struct symbolized *symbolized, const struct site *sites,
+				    uint32_t site_count, struct own_functions **ret);
 /* Accepts NULL. */
 void own_functions_destroy(struct own_functions *functions);
 

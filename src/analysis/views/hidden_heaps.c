@@ -54,13 +54,7 @@ static bool module_begins(const struct recording *recording, const struct record
 	return strncmp(file_name(path), name, strlen(name)) == 0;
 }
 
-/*
- * Whose memory is mapped: HIDDEN_HEAP_COUNT: nobody's. The call is in the language's own code, and
- * the memory anonymous and private. Python's arenas are of exactly one size; PHP maps chunks of one
- * size and single blocks that are larger. With PYTHONMALLOC=malloc and USE_ZEND_ALLOC=0 there are
- * none.
- */
-static enum hidden_heap heap_of(const struct recording *recording,
+enum hidden_heap hidden_heap_of(const struct recording *recording,
 				const struct mapping_operation *mapping)
 {
 	const struct recorded_module *module;
@@ -134,7 +128,7 @@ struct err *hidden_heaps_find(const struct recording *recording, struct hidden_h
 
 	for (uint32_t i = 0; i < count; i++) {
 		const struct mapping_operation *mapping = &mappings[i];
-		enum hidden_heap heap = heap_of(recording, mapping);
+		enum hidden_heap heap = hidden_heap_of(recording, mapping);
 
 		if (mapping->kind == TRACE_RECORD_MUNMAP &&
 		    !take(&mapped, mapping->address, mapping->length))

@@ -101,19 +101,31 @@ static bool cut(struct walk *walk, uint64_t start, uint64_t end, uint32_t operat
 	return true;
 }
 
-static bool add(struct walk *walk, uint64_t address, uint64_t length, uint32_t operation)
+static bool add(struct walk *walk, uint64_t address, uint64_t length, uint32_t operation,
+		uint32_t origin)
 {
 	struct map_life life = {
 		.address = address,
 		.length = length,
 		.left = length,
 		.made = operation,
+		.origin = origin,
 		.gone = RECORDING_NONE,
 	};
 
 	return cut(walk, address, address + length, operation) && vec_push(&walk->lives, life) &&
 	       insert(walk, find(walk, address),
 		      (struct piece){address, address + length, (uint32_t)walk->lives.count - 1});
+}
+
+/* The mmap whose memory is at an address; operation, if that is not known. */
+static uint32_t origin_at(const struct walk *walk, uint64_t address, uint32_t operation)
+{
+	size_t at = find(walk, address);
+
+	if (at == walk->pieces.count || walk->pieces.items[at].start > address)
+		return operation;
+	return walk->lives.items[walk->pieces.items[at].life].origin;
 }
 
 /* The kernel maps whole pages. */
@@ -132,16 +144,18 @@ static bool take(struct walk *walk, const struct mapping_operation *operation, u
 {
 	uint64_t address = operation->address, length = whole_pages(operation->length);
 	uint64_t old = operation->old_address, old_length = whole_pages(operation->old_length);
+	uint32_t origin;
 
 	switch (operation->kind) {
 	case TRACE_RECORD_MMAP:
-		return !is_range(address, length) || add(walk, address, length, index);
+		return !is_range(address, length) || add(walk, address, length, index, index);
 	case TRACE_RECORD_MUNMAP:
 		return !is_range(address, length) || cut(walk, address, address + length, index);
 	case TRACE_RECORD_MREMAP:
+		origin = origin_at(walk, old, index);
 		if (is_range(old, old_length) && !cut(walk, old, old + old_length, index))
 			return false;
-		return !is_range(address, length) || add(walk, address, length, index);
+		return !is_range(address, length) || add(walk, address, length, index, origin);
 	default:
 		return true;
 	}

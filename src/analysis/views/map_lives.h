@@ -12,7 +12,8 @@ struct map_life {
 	uint64_t address, length; /* bytes, as it was made */
 	uint64_t left;            /* bytes that are still mapped at the end */
 	uint32_t made;
-	uint32_t gone;            /* RECORDING_NONE: some of it is there at the end */
+	uint32_t origin; /* the mmap whose memory it is: made, unless mremap made it of another */
+	uint32_t gone;   /* RECORDING_NONE: some of it is there at the end */
 	uint32_t first_cut, cuts; /* what calls took of it, in the order of time */
 };
 

@@ -15,6 +15,7 @@
 #include "report/text/errors_text.h"
 #include "report/text/findings_text.h"
 #include "report/text/histogram_text.h"
+#include "report/text/mappings_text.h"
 #include "report/text/places_text.h"
 #include "report/text/pools_text.h"
 #include "report/text/process_text.h"
@@ -390,6 +391,8 @@ static struct err *put_view(struct buf *buf, const struct style *style,
 		return errors_text_write(buf, style, recording, symbolized, options->top);
 	if (options->pools)
 		return pools_text_write(buf, style, recording, symbolized, options);
+	if (options->mappings)
+		return mappings_text_write(buf, style, subject, options);
 	if (options->breakdown)
 		return breakdown_text_write(buf, style, subject, options->breakdown);
 	if (options->histogram)
@@ -404,7 +407,7 @@ static struct err *put_view(struct buf *buf, const struct style *style,
 static bool is_page(const struct style *style, const struct report_subject *subject,
 		    const struct text_report_options *options)
 {
-	bool other = options->errors || options->pools || options->breakdown ||
+	bool other = options->errors || options->pools || options->mappings || options->breakdown ||
 		     options->histogram || options->tree;
 
 	return !other && !subject->processes && !subject->moment && !subject->filter &&

@@ -18,6 +18,7 @@ struct text_report_options {
 	bool errors;                            /* heap errors; the recording was opened for them */
 	bool pools;                             /* the program's own pools … */
 	uint32_t pool_sites;                    /* … with so many sites of each; 0: all */
+	const struct map_sites *mappings;       /* what the program mapped itself; NULL: none */
 	const struct breakdown_view *breakdown; /* NULL: none */
 	const struct histogram *histogram;      /* NULL: none */
 };

@@ -100,6 +100,7 @@ FAULTS = {
     "sparse_pages": ("sparse_pages", "scatter", {}),
     "stayed_resident": ("stayed_resident", None, {}),
     "untouched": ("untouched", None, {}),
+    "mapped": ("mapped", "map_tiles", {"mappings": 4}),
 }
 
 

@@ -1,0 +1,269 @@
+#include "analysis/views/map_sites.h"
+
+#include <string.h>
+#include <sys/mman.h>
+
+#include "analysis/breakdown/allocating.h"
+#include "analysis/views/hidden_heaps.h"
+#include "hosted/cleanup.h"
+#include "hosted/map.h"
+#include "hosted/vec.h"
+
+/* Of a site: what a call mapped or took away. */
+struct step {
+	uint32_t operation;
+	uint32_t site;
+	uint64_t bytes;
+	bool made; /* else taken */
+	bool last; /* nothing of the mapping is left */
+};
+
+struct summing {
+	const struct recording *recording;
+	struct symbolized *symbolized;
+	const struct mapping_operation *calls;
+	struct map callers; /* by stack: enum map_kind, as far as the stack tells */
+	struct map numbers; /* of sites, by stack and kind */
+	VEC(struct site) sites;
+	VEC(enum map_kind) kinds;
+	VEC(struct step) steps;
+	struct map_sum of[MAP_KINDS];
+};
+
+static const struct {
+	const char *name, *text;
+} kinds[] = {
+#define MAP_KIND(NAME, name, text) {name, text},
+#include "analysis/views/map_kinds.def"
+#undef MAP_KIND
+};
+
+const char *map_kind_name(enum map_kind kind)
+{
+	return kinds[kind].name;
+}
+
+const char *map_kind_text(enum map_kind kind)
+{
+	return kinds[kind].text;
+}
+
+static void summing_deinit(struct summing *summing)
+{
+	map_deinit(&summing->callers);
+	map_deinit(&summing->numbers);
+	vec_deinit(&summing->sites);
+	vec_deinit(&summing->kinds);
+	vec_deinit(&summing->steps);
+}
+
+/*
+ * Whether a frame that called mmap is a library's, not the program's. An instance of one of the
+ * library's templates may have code of the program inlined.
+ */
+static bool is_library(const struct named_frame *frame)
+{
+	return frame->plumbing && !(frame->in_program && strchr(frame->function, '<'));
+}
+
+/*
+ * *ret: who mapped memory, by the stack. Calls of a recorded allocator are not in the recording: an
+ * allocator that is met here serves blocks that no hook sees.
+ */
+static struct err *caller_of(const struct summing *summing, uint32_t stack, enum map_kind *ret)
+{
+	uint32_t unused;
+	const struct stack_node *nodes = recording_stacks(summing->recording, &unused);
+	enum map_kind kind = MAP_KIND_MEMORY;
+
+	for (uint32_t node = stack; node != RECORDING_NONE; node = nodes[node].parent) {
+		const struct named_frame *lines;
+		size_t count;
+		struct err *err =
+			symbolized_frame(summing->symbolized, nodes[node].frame, &lines, &count);
+
+		if (err)
+			return err;
+		if (node == stack && is_library(&lines[0]))
+			kind = MAP_KIND_LIBRARY;
+		for (size_t i = 0; i < count && kind != MAP_KIND_ALLOCATOR; i++)
+			if (allocating_entry(lines[i].function))
+				kind = MAP_KIND_ALLOCATOR;
+	}
+	*ret = kind;
+	return NULL;
+}
+
+/* The same, looked up once for each stack. */
+static struct err *known_caller(struct summing *summing, uint32_t stack, enum map_kind *ret)
+{
+	uint64_t *known;
+	struct err *err;
+
+	*ret = MAP_KIND_MEMORY;
+	if (!summing->symbolized || stack == RECORDING_NONE)
+		return NULL;
+	known = map_put(&summing->callers, stack);
+	if (!known)
+		return err_no_memory();
+	if (*known != MAP_NONE) {
+		*ret = (enum map_kind) * known;
+		return NULL;
+	}
+	*known = MAP_KIND_MEMORY;
+	err = caller_of(summing, stack, ret);
+	*known = *ret;
+	return err;
+}
+
+static struct err *kind_of(struct summing *summing, const struct map_life *life, enum map_kind *ret)
+{
+	const struct mapping_operation *origin = &summing->calls[life->origin];
+
+	if (origin->kind != TRACE_RECORD_MMAP)
+		*ret = MAP_KIND_FILE; // an mremap of what the recording does not know
+	else if (!(origin->flags & MAP_ANONYMOUS))
+		*ret = MAP_KIND_FILE;
+	else if (origin->flags & (MAP_STACK | MAP_GROWSDOWN))
+		*ret = MAP_KIND_STACK;
+	else if (!(origin->protection & PROT_WRITE))
+		*ret = MAP_KIND_RESERVED;
+	else if (hidden_heap_of(summing->recording, origin) != HIDDEN_HEAP_COUNT)
+		*ret = MAP_KIND_LANGUAGE;
+	else
+		return known_caller(summing, origin->stack, ret);
+	return NULL;
+}
+
+/* *ret: the number of the site of a stack and kind. */
+static struct err *site_of(struct summing *summing, uint32_t stack, enum map_kind kind,
+			   uint32_t *ret)
+{
+	uint64_t *number = map_put(&summing->numbers, (uint64_t)stack * MAP_KINDS + kind);
+
+	if (!number)
+		return err_no_memory();
+	if (*number == MAP_NONE) {
+		*number = summing->sites.count;
+		if (!vec_push(&summing->sites, (struct site){.stack = stack}) ||
+		    !vec_push(&summing->kinds, kind))
+			return err_no_memory();
+	}
+	*ret = (uint32_t)*number;
+	return NULL;
+}
+
+/* Adds the steps of a mapping. */
+static struct err *add_life(struct summing *summing, const struct map_lives *lives,
+			    const struct map_life *life)
+{
+	struct step step = {.operation = life->made, .bytes = life->length, .made = true};
+	enum map_kind kind = MAP_KIND_MEMORY;
+	struct err *err = kind_of(summing, life, &kind);
+
+	if (!err)
+		err = site_of(summing, summing->calls[life->made].stack, kind, &step.site);
+	if (err)
+		return err;
+	if (!vec_push(&summing->steps, step))
+		return err_no_memory();
+	for (uint32_t i = 0; i < life->cuts; i++) {
+		const struct map_cut *cut = &lives->cuts[life->first_cut + i];
+
+		step = (struct step){
+			.operation = cut->operation,
+			.site = step.site,
+			.bytes = cut->length,
+			.last = life->gone != RECORDING_NONE && i + 1 == life->cuts,
+		};
+		if (!vec_push(&summing->steps, step))
+			return err_no_memory();
+	}
+	return NULL;
+}
+
+/* In the order of the calls. A call that replaces mappings takes first. */
+static int by_operation(const void *left, const void *right)
+{
+	const struct step *a = left, *b = right;
+
+	if (a->operation != b->operation)
+		return a->operation < b->operation ? -1 : 1;
+	if (a->made != b->made)
+		return a->made ? 1 : -1;
+	return a->site < b->site ? -1 : a->site > b->site;
+}
+
+static void take_step(const struct step *step, struct site *site, struct map_sum *sum)
+{
+	if (!step->made) {
+		site->leaked_bytes -= step->bytes;
+		site->leaked_blocks -= step->last;
+		sum->left_bytes -= step->bytes;
+		sum->left -= step->last;
+		return;
+	}
+	site->calls++;
+	site->total_bytes += step->bytes;
+	site->leaked_bytes += step->bytes;
+	site->leaked_blocks++;
+	sum->mappings++;
+	sum->bytes += step->bytes;
+	sum->left_bytes += step->bytes;
+	sum->left++;
+	if (site->leaked_bytes > site->peak_bytes) {
+		site->peak_bytes = site->own_peak_bytes = site->leaked_bytes;
+		site->peak_blocks = site->leaked_blocks;
+	}
+	if (sum->left_bytes > sum->peak_bytes)
+		sum->peak_bytes = sum->left_bytes;
+}
+
+void map_sites_deinit(struct map_sites *sites)
+{
+	free(sites->sites);
+	free(sites->kinds);
+	*sites = (struct map_sites){0};
+}
+
+struct err *map_sites_create(const struct recording *recording, struct symbolized *symbolized,
+			     const struct map_lives *lives, const struct filter_match *match,
+			     struct map_sites *ret)
+{
+	cleanup(summing_deinit) struct summing summing = {
+		.recording = recording,
+		.symbolized = symbolized,
+	};
+	struct err *err = NULL;
+	uint32_t unused;
+
+	summing.calls = recording_mappings(recording, &unused);
+	for (size_t i = 0; !err && i < lives->count; i++)
+		if (!match || match->words[i / 64] >> i % 64 & 1)
+			err = add_life(&summing, lives, &lives->items[i]);
+	if (err)
+		return err;
+	if (summing.steps.count)
+		qsort(summing.steps.items, summing.steps.count, sizeof(*summing.steps.items),
+		      by_operation);
+	for (size_t i = 0; i < summing.steps.count; i++) {
+		const struct step *step = &summing.steps.items[i];
+
+		take_step(step, &summing.sites.items[step->site],
+			  &summing.of[summing.kinds.items[step->site]]);
+	}
+	ret->count = (uint32_t)summing.sites.count;
+	ret->sites = steal(&summing.sites.items);
+	ret->kinds = steal(&summing.kinds.items);
+	memcpy(ret->of, summing.of, sizeof(ret->of));
+	return NULL;
+}
+
+struct err *map_sites_create_all(const struct recording *recording, struct symbolized *symbolized,
+				 struct map_sites *ret)
+{
+	cleanup(map_lives_deinit) struct map_lives lives = {0};
+	struct err *err = map_lives_create(recording, &lives);
+
+	return err ? err : map_sites_create(recording, symbolized, &lives, NULL, ret);
+}

@@ -1,0 +1,53 @@
+/*
+ * Compares the memory that the kernel counts for a process with what the recording explains of it:
+ * blocks, what the allocator keeps for them, the program's own mappings, stacks, static data.
+ *
+ *	anonymous   ████████████████████████████████████
+ *	blocks      ██████████                             at most, with what they cost beside their
+ *bytes mapped                ███████████████              by the program itself others ████ stacks,
+ *static data, other mappings unexplained                              ███████   memory that mallow
+ *does not see
+ *
+ * Samples of memory tell how much is resident; nothing tells which pages are. So each part is what
+ * it could be at most, and what is left is less than what there is.
+ */
+#ifndef MALLOW_ANALYSIS_VIEWS_RESIDENT_H
+#define MALLOW_ANALYSIS_VIEWS_RESIDENT_H
+
+#include "analysis/views/map_sites.h"
+
+/* Resident memory agrees with a recording unless so much, and so large a part, is beyond it. */
+#define RESIDENT_LEAST   (UINT64_C(8) << 20)
+#define RESIDENT_PERCENT 10
+
+/* Mappings of less are not worth a line of a summary. */
+#define RESIDENT_MAPPED_LEAST (UINT64_C(1) << 20)
+
+/* What a block costs its allocator: a header, and rounding up to the next size or page. */
+#define RESIDENT_BLOCK_COST 24
+#define RESIDENT_LARGE_BLOCK                                                                       \
+	(UINT64_C(128) << 10) /* of these, most have a mapping of their own                        \
+			       */
+#define RESIDENT_LARGE_COST 4096
+
+/*
+ * A stack takes so much at most: that of the first thread by its usual limit, the others by what
+ * the kernel gives at the first touch if it has huge pages.
+ */
+#define RESIDENT_FIRST_STACK  (UINT64_C(8) << 20)
+#define RESIDENT_THREAD_STACK (UINT64_C(2) << 20)
+
+struct resident {
+	bool known;           /* there was a sample, and all of the process's life is recorded */
+	uint64_t at_ns;       /* of the sample with the most anonymous memory */
+	uint64_t anonymous;   /* then */
+	uint64_t blocks;      /* at most, with what the allocator kept */
+	uint64_t mapped;      /* of `beyond`: by the program itself */
+	uint64_t unexplained; /* 0: it agrees */
+};
+
+/* sites: all of the recording's. */
+void resident_compare(const struct recording *recording, const struct map_sites *sites,
+		      struct resident *ret);
+
+#endif

@@ -1,0 +1,125 @@
+"""`mallow report --mappings`, and what reports say of memory that the program maps itself."""
+import collections
+import csv
+import io
+import json
+import re
+import subprocess
+
+import pytest
+
+MAPS = """
+#define _GNU_SOURCE
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+#define MB (1 << 20)
+#define INLINE_NOT __attribute__((noinline))
+static INLINE_NOT char *map(size_t size, int protection, int flags, int fd)
+{
+	char *at = mmap(NULL, size, protection, MAP_PRIVATE | flags, fd, 0);
+	if (at == MAP_FAILED)
+		abort();
+	return at;
+}
+INLINE_NOT char *arena(size_t size) { return map(size, PROT_READ | PROT_WRITE, MAP_ANONYMOUS, -1); }
+INLINE_NOT void moves(void)
+{
+	char *at = arena(2 * MB);
+	at = mremap(at, 2 * MB, 3 * MB, MREMAP_MAYMOVE); // 3 MB, of which the second is taken out
+	munmap(at + MB, MB);
+}
+INLINE_NOT void others(void)
+{
+	map(8 * MB, PROT_NONE, MAP_ANONYMOUS, -1);
+	map(4 * MB, PROT_READ | PROT_WRITE, MAP_ANONYMOUS | MAP_STACK, -1);
+	map(4096, PROT_READ, 0, open_self());
+}
+int main(int count, char **words)
+{
+	void *volatile block = malloc(strcmp(words[1], "nothing") ? 1000 : 0);
+	free(block);
+	if (!strcmp(words[1], "others"))
+		others();
+	for (int i = 0; !strcmp(words[1], "leaves") && i < 3; i++)
+		memset(arena(MB), 1, MB);
+	if (!strcmp(words[1], "leaves"))
+		moves(), others();
+	if (!strcmp(words[1], "gives_back"))
+		munmap(arena(MB), MB);
+	(void)count;
+}
+""".replace("INLINE_NOT void others", """#include <fcntl.h>
+static int open_self(void) { return open("/proc/self/exe", O_RDONLY); }
+INLINE_NOT void others""")
+MB = 1 << 20
+
+
+@pytest.fixture(scope="module")
+def maps(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("maps")
+    (folder / "maps.c").write_text(MAPS)
+    subprocess.run(["gcc", "-g", "-O0", "-o", folder / "maps", folder / "maps.c"], check=True)
+    return folder / "maps"
+
+
+def test_sums(tool, record, maps, tmp_path):
+    """By kind and site, in all formats, before and after finish; filters of mappings hold."""
+    path = record([maps, "leaves"]).path
+    found = json.loads(tool("report", "--mappings", "--json", "--stacks", "inline", path).stdout)
+    assert found["kinds"] == {
+        # The mapping that mremap takes away and the one that it makes are two.
+        "memory": {"peak_bytes": 6 * MB, "left_bytes": 5 * MB, "left_mappings": 4, "total_bytes": 8 * MB,
+                   "mappings": 5},
+        "reserved": {"peak_bytes": 8 * MB, "left_bytes": 8 * MB, "left_mappings": 1, "total_bytes": 8 * MB,
+                     "mappings": 1},
+        "stack": {"peak_bytes": 4 * MB, "left_bytes": 4 * MB, "left_mappings": 1, "total_bytes": 4 * MB,
+                  "mappings": 1},
+        "file": {"peak_bytes": 4096, "left_bytes": 4096, "left_mappings": 1, "total_bytes": 4096, "mappings": 1},
+    }
+    by_function = collections.defaultdict(list)
+    for site in found["mapping_sites"]:
+        name = next(frame["function"] for frame in site["stack"] if frame["function"] not in ("map", "arena"))
+        by_function[name].append((site["kind"], site["peak_bytes"], site["left_bytes"], site["mappings"]))
+    assert sorted(by_function["moves"]) == [("memory", 2 * MB, 0, 1), ("memory", 3 * MB, 2 * MB, 1)]
+    peaks = [site["peak_bytes"] for site in found["mapping_sites"]]
+    assert peaks == sorted(peaks, reverse=True)
+    rows = list(csv.DictReader(io.StringIO(tool("report", "--mappings", "--csv", path).stdout)))
+    assert [(row["kind"], int(row["peak_bytes"]), int(row["left_bytes"]), int(row["mappings"])) for row in rows] \
+        == [(site["kind"], site["peak_bytes"], site["left_bytes"], site["mappings"])
+            for site in found["mapping_sites"]]
+    text = tool("report", "--mappings", "--sort", "leaked", path).stdout
+    assert re.search(r"\n +6\.29 MB +5\.24 MB +5  memory\n", text) and "moves" in text
+    large = json.loads(tool("report", "--mappings", "--json", "--size-min", "3M", "--lifetime", "only_leaked",
+                            path).stdout)
+    assert {kind: of["mappings"] for kind, of in large["kinds"].items()} == {
+        "memory": 1, "reserved": 1, "stack": 1}
+    tool("finish", path)
+    again = json.loads(tool("report", "--mappings", "--json", "--stacks", "inline", path).stdout)
+    assert again["kinds"] == found["kinds"] and again["mapping_sites"] == found["mapping_sites"]
+
+
+def test_only_what_mappings_have(tool, record, maps):
+    path = record([maps, "gives_back"]).path
+    for words, said in ((["--thread", "1"], "mappings have no condition 'thread'"), (["--by", "line"], "exclude"),
+                        (["--merge"], "exclude"), (["--at", "50%"], "exclude")):
+        run = tool("report", "--mappings", *words, path, check=False)
+        assert run.returncode == 2 and said in run.stderr, run.stderr
+    empty = tool("report", "--mappings", "--size-min", "1G", path).stdout
+    assert "The program mapped nothing itself, as far as is asked for." in empty
+
+
+@pytest.mark.parametrize("what, second", [
+    ("gives_back", "Everything was freed."), ("others", "Everything was freed."),
+    ("leaves", "Every block was freed; 5.24 MB of its own mappings were not.")])
+def test_everything(tool, record, maps, what, second):
+    """It is said only if the program's own mappings are gone, too: not stacks, files and bare addresses."""
+    path = record([maps, what]).path
+    found = json.loads(tool("report", "--json", path).stdout)
+    assert found["headline"]["second"] == second
+    line = re.search(r"^  mapped +(.*?)  by the program itself at the end, (.*) at the peak \(--mappings\)$",
+                     tool("report", path).stdout, re.M)
+    assert (line and line.groups()) == {"gives_back": ("0 B", "1.05 MB"), "others": None,
+                                        "leaves": ("5.24 MB", "6.29 MB")}[what]
