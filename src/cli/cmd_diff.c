@@ -222,6 +222,7 @@ CLEANUP_DEFINE(struct suppressions *, suppressions_destroy);
 static int run_sides(const struct command *command, const struct options *options,
 		     struct wanted *wanted, struct diff_source sides[DIFF_SIDES])
 {
+	bool opened = true;
 	double scale;
 
 	for (int i = 0; i < DIFF_SIDES; i++)
@@ -229,9 +230,8 @@ static int run_sides(const struct command *command, const struct options *option
 				     &sides[i]) != CLI_OK)
 			return CLI_USAGE;
 	for (int i = 0; i < DIFF_SIDES; i++)
-		if (!diff_source_open(&sides[i], &wanted->sides))
-			return CLI_FAILED;
-	if (!find_scale(wanted, sides, &scale))
+		opened &= diff_source_open(&sides[i], &wanted->sides);
+	if (!opened || !find_scale(wanted, sides, &scale))
 		return CLI_FAILED;
 	if (cli_report_err(compare(wanted, options, sides, scale)) != CLI_OK)
 		return CLI_FAILED;

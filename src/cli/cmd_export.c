@@ -216,7 +216,7 @@ static int export_change(const struct command *command, const struct options *op
 
 	for (int i = 0; status == CLI_OK && i < DIFF_SIDES; i++)
 		status = diff_source_read(command, options, typed[i], false, &sources[i]);
-	for (int i = 0; status == CLI_OK && i < DIFF_SIDES; i++)
+	for (int i = 0; status != CLI_USAGE && i < DIFF_SIDES; i++)
 		if (!diff_source_open(&sources[i], &opened))
 			status = CLI_FAILED;
 	if (status == CLI_OK)

@@ -82,21 +82,35 @@ static const struct option_spec options_of_serve[] = {
 
 CLEANUP_DEFINE(struct catalog *, catalog_destroy);
 
+/* Adds a recording, unless it is in the list. */
+static struct err *add_recording(struct catalog *catalog, const char *path)
+{
+	struct err *err = file_kind_check(path);
+
+	return err ? err : catalog_add(catalog, path);
+}
+
 /*
- * Adds the recordings that the operands name now. false: an operand is no recording, and an error
- * was printed.
+ * Adds the recordings that an operand names now. A file in a directory that is none, or cannot be
+ * read, costs only itself. quiet: it is not named. false: the operand itself is no recording and no
+ * directory, and an error was printed.
  */
-static bool add_recordings(const struct options *options, struct catalog *catalog)
+static bool add_recordings(const char *operand, bool quiet, struct catalog *catalog)
 {
 	cleanup(recording_paths_deinit) struct recording_paths paths = {.empty_allowed = true};
-	struct err *err = recording_paths_find(options, &paths);
+	struct err *err = recording_paths_add(operand, &paths);
+	bool good = !err && !paths.failed;
 
-	for (size_t i = 0; !err && i < paths.items.count; i++) {
-		err = file_kind_check(paths.items.items[i]);
-		if (!err)
-			err = catalog_add(catalog, paths.items.items[i]);
+	cli_report_err(err);
+	for (size_t i = 0; i < paths.items.count; i++) {
+		err = add_recording(catalog, paths.items.items[i]);
+		good &= !err || paths.directories;
+		if (quiet && paths.directories)
+			err_destroy(err);
+		else
+			cli_report_err(err);
 	}
-	return cli_report_err(err) == CLI_OK && !paths.failed;
+	return good;
 }
 
 /* Directories are watched by their own times, so that nothing is read again without need. */
@@ -128,8 +142,9 @@ static void look(void *argument, struct catalog *catalog)
 			changed |= changed_since(&status, &watched->looked);
 	}
 	watched->looked = now;
-	if (changed)
-		add_recordings(watched->options, catalog);
+	// Until its header is written, a new recording looks like a file that is none.
+	for (int i = 0; changed && i < watched->options->operand_count; i++)
+		add_recordings(watched->options->operands[i], true, catalog);
 }
 
 /* Begins to receive recordings, if that is wanted. *ret NULL: it is not. */
@@ -229,8 +244,9 @@ static int run(const struct command *command, const struct options *given)
 		err = catalog_create(&kept, &catalog);
 	if (err)
 		return cli_report_err(err);
-	if (!add_recordings(options, catalog))
-		return CLI_FAILED;
+	for (int i = 0; i < options->operand_count; i++)
+		if (!add_recordings(options->operands[i], false, catalog))
+			return CLI_FAILED;
 	catalog_watch(catalog, look, &watched);
 	return serving_run(&serving, catalog);
 }

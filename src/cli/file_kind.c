@@ -117,7 +117,8 @@ struct err *file_kind_check(const char *path)
 	kind = special_kind(st.st_mode);
 	if (kind)
 		return err_create("'%s' is no recording: it is %s", path, kind);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
+	// O_NONBLOCK: as of byte_source_open().
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	if (fd < 0)
 		return err_create_errno(errno, "cannot open '%s'", path);
 	got = read(fd, head, sizeof(head));

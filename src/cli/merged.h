@@ -1,5 +1,6 @@
 /*
- * Opens several recordings as one, for a command. Prints an error for each that cannot be opened.
+ * Opens several recordings as one, for a command. Prints a line for each that cannot be opened, and
+ * for each that is damaged or cut.
  */
 #ifndef MALLOW_CLI_MERGED_H
 #define MALLOW_CLI_MERGED_H

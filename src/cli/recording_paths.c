@@ -12,6 +12,8 @@
 #include "hosted/cleanup.h"
 #include "trace/header_check.h"
 
+#define SUFFIX ".mallow"
+
 /* A recording in a directory. */
 struct found {
 	uint64_t start;
@@ -52,10 +54,31 @@ static int compare(const void *left, const void *right)
 }
 
 /*
- * Whether the file begins as a recording does. Also true for one that is cut short or too new: an
- * error is printed for it later. *failed: the file could not be read, and an error was printed.
+ * Whether recordings are called so: "a.mallow", or "a.mallow.71.0", which is of a child and was
+ * made by its second program.
  */
-static bool is_recording(const char *path, uint64_t *start, bool *failed)
+static bool is_called_recording(const char *name)
+{
+	for (const char *at = name; (at = strstr(at, SUFFIX)); at++)
+		if (at > name && !at[strlen(SUFFIX) + strspn(at + strlen(SUFFIX), ".0123456789")])
+			return true;
+	return false;
+}
+
+/* Whether the entry is not there any more. A symbolic link that leads nowhere is there. */
+static bool is_gone(const char *path)
+{
+	struct stat status;
+
+	return lstat(path, &status) < 0 && errno == ENOENT;
+}
+
+/*
+ * Whether the file is taken: it begins as a recording does, is called like one, or cannot be read.
+ * Whoever opens it says what is wrong with it. name: its own name. *start: when the recording
+ * began; UINT64_MAX: not known.
+ */
+static bool is_taken(const char *path, const char *name, uint64_t *start)
 {
 	uint8_t head[sizeof(struct trace_header)] = {0};
 	uint64_t magic = TRACE_MAGIC;
@@ -64,41 +87,46 @@ static bool is_recording(const char *path, uint64_t *start, bool *failed)
 	struct stat status;
 	ssize_t got;
 
-	if (stat(path, &status) < 0 || !S_ISREG(status.st_mode))
-		return false;
-	fd = open(path, O_RDONLY | O_CLOEXEC);
+	*start = UINT64_MAX;
+	if (stat(path, &status) < 0)
+		return errno == EACCES || (is_called_recording(name) && !is_gone(path));
+	if (!S_ISREG(status.st_mode))
+		return is_called_recording(name);
+	// O_NONBLOCK: a FIFO that took the file's place just now is not waited for.
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	got = fd < 0 ? -1 : read(fd, head, sizeof(head));
-	if (got < 0 && errno != ENOENT) {
-		cli_error(CLI_FAILED, "cannot read '%s': %s", path, strerror(errno));
-		*failed = true;
-	}
+	if (got < 0)
+		return !is_gone(path);
 	if (got < (ssize_t)sizeof(magic) || memcmp(head, &magic, sizeof(magic)) != 0)
-		return false;
+		return is_called_recording(name);
 	memcpy(&header, head, sizeof(header));
 	*start = header.start_realtime_ns;
 	return true;
 }
 
-static struct err *list_directory(const char *path, DIR *directory, struct found_list *list,
-				  bool *failed)
+static struct err *list_directory(const char *path, DIR *directory, struct found_list *list)
 {
 	const struct dirent *entry;
 
-	while ((entry = readdir(directory))) {
+	while (errno = 0, (entry = readdir(directory)) != NULL) {
 		auto_free char *name = NULL;
 		uint64_t start;
 
+		if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
+			continue;
 		if (asprintf(&name, "%s%s%s", path, path[strlen(path) - 1] == '/' ? "" : "/",
 			     entry->d_name) < 0) {
 			name = NULL;
 			return err_no_memory();
 		}
-		if (!is_recording(name, &start, failed))
+		if (!is_taken(name, entry->d_name, &start))
 			continue;
 		if (!vec_push(&list->items, (struct found){start, name}))
 			return err_no_memory();
 		name = NULL;
 	}
+	if (errno)
+		return err_create_errno(errno, "cannot read '%s'", path);
 	if (list->items.count)
 		qsort(list->items.items, list->items.count, sizeof(*list->items.items), compare);
 	return NULL;
@@ -116,7 +144,7 @@ static struct err *add_directory(const char *path, struct recording_paths *paths
 		paths->failed = true;
 		return NULL;
 	}
-	err = list_directory(path, directory, &list, &paths->failed);
+	err = list_directory(path, directory, &list);
 	if (err)
 		return err;
 	if (!list.items.count && !paths->empty_allowed) {

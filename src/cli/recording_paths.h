@@ -12,7 +12,7 @@ struct recording_paths {
 	VEC(char *) items;  /* owned */
 	bool directories;   /* at least one operand was a directory */
 	bool empty_allowed; /* set by the caller: an empty directory is no failure */
-	bool failed;        /* one could not be read, or had none; an error was printed */
+	bool failed;        /* a directory could not be opened, or had none; an error was printed */
 };
 
 void recording_paths_deinit(struct recording_paths *paths);
@@ -21,9 +21,10 @@ void recording_paths_deinit(struct recording_paths *paths);
 struct err *recording_paths_add(const char *path, struct recording_paths *paths);
 
 /*
- * Adds what all operands name. In a directory, every regular file that begins as a recording does
- * is taken, in the order in which the recordings began. Other files are skipped; an error is
- * printed for those that cannot be read.
+ * Adds what all operands name. Of a directory come, in the order in which the recordings began, all
+ * files that begin as a recording does. Behind them come the entries that may be recordings, and of
+ * which whoever opens them has to say why they are none: all that are called NAME.mallow or
+ * NAME.mallow.PID.N, and files that cannot be read. Others are skipped.
  */
 struct err *recording_paths_find(const struct options *options, struct recording_paths *paths);
 

@@ -312,7 +312,8 @@ def copy_as(example, path, identity):
 def test_a_directory_is_watched(example, tmp_path, serve):
     copy_as(example, tmp_path / "a.mallow", 1)
     (tmp_path / "notes.txt").write_text("no recording")
-    server = serve(tmp_path)
+    (tmp_path / "0.mallow").write_bytes(example.read_bytes()[:100])
+    server = serve(tmp_path, clean=False)
     assert [row["id"] for row in server.json("/list")] == ["01" * 16]
     deadline = time.monotonic() + 30
     while time.monotonic() < deadline:  # a directory's time may be as coarse as the kernel's tick
@@ -322,6 +323,9 @@ def test_a_directory_is_watched(example, tmp_path, serve):
             break
     assert [row["id"] for row in server.json("/list")] == ["01" * 16, "02" * 16]
     assert server.json("/data/last/allocations") == server.json(f"/data/{'02' * 16}/allocations")
+    server.run.terminate()
+    _, stderr = server.run.communicate(timeout=60)  # a bad file costs only itself, and is named once
+    assert stderr == f"mallow: '{tmp_path}/0.mallow' is a recording that is cut short within its header\n"
 
 
 def test_a_file_that_becomes_another_recording(example, tmp_path, serve):

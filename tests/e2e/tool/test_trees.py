@@ -252,7 +252,7 @@ def test_tree_of_a_shell(record, tool, tmp_path):
 
 @pytest.fixture
 def mixed(tmp_path):
-    """A directory of two recordings, one cut within its header, one of a later version, others."""
+    """A directory of two recordings, what is called like one and is none or is not whole, and others."""
     folder = tmp_path / "mixed"
     folder.mkdir()
     for number, ids in enumerate(chain(1, 2)):
@@ -264,11 +264,25 @@ def mixed(tmp_path):
     (folder / "cut.mallow").write_bytes(whole[:100])
     (folder / "new.mallow").write_bytes(whole[:8] + b"\x09\0" + whole[10:])
     (folder / "notes.txt").write_text("hello")
-    (folder / "empty.mallow").write_text("")
-    (folder / "below").mkdir()
-    (folder / "dangling").symlink_to("nowhere")
-    os.mkfifo(folder / "pipe")
+    (folder / "notes.mallow.txt").write_text("hello")
+    (folder / "empty.mallow.71.0").write_text("")
+    (folder / "text.mallow").write_text("hello")
+    for ending in "", ".mallow":
+        (folder / f"below{ending}").mkdir()
+        (folder / f"dangling{ending}").symlink_to("nowhere")
+        os.mkfifo(folder / f"pipe{ending}")
     return folder
+
+
+WRONG = {"below.mallow": "it is a directory", "cut.mallow": "cut short: ends at offset 100 within its header",
+         "dangling.mallow": "No such file or directory", "empty.mallow.71.0": "it is empty",
+         "new.mallow": "version 9.0 of the format", "pipe.mallow": "it is a pipe", "text.mallow": "it is a text file"}
+
+
+def check_wrong(stderr):
+    """Each is named by one line, which says what it is."""
+    named = {name: line for line in stderr.splitlines() for name in WRONG if f"/mixed/{name}" in line}
+    assert stderr.count("\n") == len(WRONG) and all(WRONG[name] in named[name] for name in WRONG), stderr
 
 
 @pytest.mark.parametrize("words", [["info"], ["info", "--json"], ["info", "--modules"],
@@ -276,12 +290,10 @@ def mixed(tmp_path):
                                    ["report", "--merge", "--json"], ["report", "--errors"],
                                    ["export", "--to", "collapsed", "--merge"]])
 def test_bad_ones_among_good_ones(words, mixed, tool):
-    """One line each, the rest is shown, the status says so; what is no recording is passed over."""
+    """One line each, the rest is shown, the status says so; what is not called a recording is passed over."""
     run = tool(*words, mixed, check=False)
     assert run.returncode == 1
-    errors = sorted(run.stderr.splitlines())
-    assert len(errors) == 2 and "cut.mallow: cut short" in errors[0], errors
-    assert "new.mallow: version 9.0 of the format" in errors[1]
+    check_wrong(run.stderr)
     if "--json" not in words:
         assert run.stdout.count("grow 200" if "export" in words else "toyd") >= 1
         return
@@ -289,6 +301,37 @@ def test_bad_ones_among_good_ones(words, mixed, tool):
     if "--merge" in words:
         found = found["processes"]
     assert [one["pid"] for one in found] == [100, 101]
+
+
+@pytest.mark.parametrize("words", [[], ["--merge"]])
+def test_gate_of_bad_ones(words, mixed, tool):
+    """`mallow check` cannot judge them, whatever is allowed; each is a test that failed."""
+    run = tool("check", "--max-peak", "1G", "--allow-incomplete", *words, mixed, check=False)
+    assert run.returncode == 3 and "holds   peak" in run.stdout
+    check_wrong(run.stderr)
+    assert run.stdout.count("the recording could not be read") == (0 if words else len(WRONG))
+
+
+def test_damaged_ones_are_named(mixed, tool, tmp_path):
+    """One that was cut behind its header opens: merged with others, it is named all the same."""
+    for name in WRONG:
+        entry = mixed / name
+        entry.rmdir() if entry.is_dir() else entry.unlink()
+    path = mixed / "good0.mallow"
+    assert tool("report", "--merge", mixed).stderr == ""
+    path.write_bytes(path.read_bytes()[:-4096])
+    said = f"mallow: '{path}': the recording is incomplete: "
+    for words in ["report", "--merge"], ["export", "--to", "collapsed", "--merge"], ["diff", "--merge", mixed]:
+        run = tool(*words, mixed)
+        assert run.stderr.startswith(said) and run.stderr.count("\n") == (2 if words[0] == "diff" else 1)
+    run = tool("check", "--max-peak", "1G", "--merge", mixed, check=False)
+    assert run.returncode == 3 and run.stderr.startswith(said) and run.stderr.count("\n") == 1
+
+
+def test_diff_names_both(mixed, tool):
+    run = tool("diff", mixed / "text.mallow", mixed / "pipe.mallow", check=False)
+    assert run.returncode == 1 and run.stderr.count("\n") == 2
+    assert "it is a text file" in run.stderr and "it is a pipe" in run.stderr
 
 
 def test_files_of_others(mixed, tool):
@@ -303,7 +346,7 @@ def test_files_of_others(mixed, tool):
         secret.chmod(0)
         as_other = {"user": 65534} if os.getuid() == 0 else {}
         run = subprocess.run([program, "info", folder], capture_output=True, text=True, **as_other)
-    assert run.stderr == f"mallow: cannot read '{secret}': Permission denied\n"
+    assert run.stderr == f"mallow: cannot open '{secret}': Permission denied\n"
     assert run.returncode == 1 and run.stdout.count("toyd") == 1
 
 
@@ -323,7 +366,7 @@ def test_all_bad(mixed, tool):
     for name in ("good0.mallow", "good1.mallow"):
         (mixed / name).unlink()
     run = tool("report", "--merge", mixed, check=False)
-    assert (run.returncode, run.stdout, run.stderr.count("\n")) == (1, "", 2)
+    assert (run.returncode, run.stdout, run.stderr.count("\n")) == (1, "", len(WRONG))
     assert tool("report", mixed, check=False).stdout == ""
     assert report_json.load(tool("report", "--json", mixed, check=False).stdout) == []
     assert tool("info", mixed, check=False).stdout == ""
