@@ -14,6 +14,10 @@ static const char *const forcing[][2] = {
 	{"PYTHONMALLOC", "malloc"}, /* Python's own allocator, for blocks up to 512 bytes */
 	{"GLIBCXX_FORCE_NEW", "1"}, /* libstdc++'s __pool_alloc and __mt_alloc */
 	{"USE_ZEND_ALLOC", "0"},    /* PHP's own allocator, for all blocks */
+	{"G_SLICE",
+	 "always-malloc"},         /* GLib's slices, for small blocks; from 2.76 on it has none */
+	{"ERL_FLAGS", "+Mea min"}, /* Erlang's allocators: all that can be disabled */
+	{"SYSTEMD_MEMPOOL", "0"},  /* systemd's tools: the pools of hash tables */
 };
 #define FORCING (sizeof(forcing) / sizeof(forcing[0]))
 

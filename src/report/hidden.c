@@ -48,7 +48,7 @@ struct err *hidden_write(struct buf *buf, const struct style *style,
 {
 	struct hidden_heaps heaps;
 	struct err *err = put_mapped(buf, style, recording, symbolized);
-	bool cxx = false;
+	bool pools[HIDDEN_POOL_COUNT] = {0};
 
 	if (!err)
 		err = hidden_heaps_find(recording, &heaps);
@@ -57,9 +57,11 @@ struct err *hidden_write(struct buf *buf, const struct style *style,
 			put_heap(buf, style, (enum hidden_heap)i, heaps.of[i].count,
 				 heaps.of[i].peak_bytes);
 	if (!err && symbolized)
-		err = hidden_heaps_of_cxx(recording, symbolized, &cxx);
-	if (cxx)
-		buf_text(buf, "  hint        libstdc++'s pool allocator hides blocks: "
-			      "--force-malloc shows each\n");
+		err = hidden_pools_find(recording, symbolized, pools);
+	for (int i = 0; !err && i < HIDDEN_POOL_COUNT; i++)
+		if (pools[i])
+			buf_printf(buf,
+				   "  hint        %s hides blocks: --force-malloc shows each\n",
+				   hidden_pool_owner((enum hidden_pool)i));
 	return err;
 }

@@ -145,59 +145,91 @@ struct err *hidden_heaps_find(const struct recording *recording, struct hidden_h
 	return NULL;
 }
 
-/*
- * Whether it is a function by which __pool_alloc and __mt_alloc get memory for many blocks at once.
- * What the program allocates from these is not seen. The functions are in libstdc++ itself.
- */
-static bool is_cxx_pool(const char *function)
-{
-	static const char *const names[] = {"_ZN9__gnu_cxx17__pool_alloc_base",
-					    "_ZN9__gnu_cxx6__poolILb"};
+/* How stacks tell that a library allocated for a pool of its own. */
+static const struct {
+	const char *owner;
+	const char *library; /* what its file is called */
+	/* Functions of the library that hand out blocks, what their names begin with. */
+	const char *functions[2];
+	/* What names of functions begin with that allocate for something else; NULL: none. */
+	const char *others;
+} pools[HIDDEN_POOL_COUNT] = {
+	/* __pool_alloc and __mt_alloc. */
+	[HIDDEN_POOL_LIBSTDCXX] = {.owner = "libstdc++'s pool allocator",
+				   .library = "libstdc++.so",
+				   .functions = {"_ZN9__gnu_cxx17__pool_alloc_base",
+						 "_ZN9__gnu_cxx6__poolILb"}},
+	/*
+	 * Memory for many slices comes from functions that are not exported. A single one comes
+	 * from g_malloc(): of any size by G_SLICE=always-malloc, and from GLib 2.76 on.
+	 */
+	[HIDDEN_POOL_GLIB] = {.owner = "GLib's slice allocator",
+			      .library = "libglib-2.0.so.",
+			      .functions = {"g_slice_alloc"},
+			      .others = "g_"},
+};
 
-	for (size_t i = 0; function && i < sizeof(names) / sizeof(names[0]); i++)
-		if (strncmp(function, names[i], strlen(names[i])) == 0)
-			return true;
-	return false;
+const char *hidden_pool_owner(enum hidden_pool pool)
+{
+	return pools[pool].owner;
+}
+
+static bool begins(const char *name, const char *with)
+{
+	return name && with && strncmp(name, with, strlen(with)) == 0;
 }
 
 /*
- * *ret: whether libstdc++ allocated for its pools. Looks at frames up to the first one outside of
- * libstdc++.
+ * *ret: whether the pool's library allocated for it. Looks at frames up to the first one outside of
+ * the library.
  */
-static struct err *is_of_cxx_pool(const struct recording *recording, struct symbolized *symbolized,
-				  uint32_t stack, bool *ret)
+static struct err *is_of_pool(const struct recording *recording, struct symbolized *symbolized,
+			      uint32_t stack, enum hidden_pool pool, bool *ret)
 {
 	uint32_t count, frame;
 	const struct stack_node *nodes = recording_stacks(recording, &count);
 	const struct recorded_module *module;
+	bool innermost = true;
 
 	for (; !*ret && (module = innermost_module(recording, stack, &frame)) &&
-	       module_begins(recording, module, "libstdc++.so");
+	       module_begins(recording, module, pools[pool].library);
 	     stack = nodes[stack].parent) {
 		const struct symbol *symbols;
 		size_t symbol_count;
 		struct err *err = symbolized_symbols(symbolized, frame, &symbols, &symbol_count);
+		const char *name;
 
 		if (err)
 			return err;
-		*ret = is_cxx_pool(symbols[symbol_count - 1].raw_function);
+		name = symbols[symbol_count - 1].raw_function;
+		*ret = begins(name, pools[pool].functions[0]) ||
+		       begins(name, pools[pool].functions[1]);
+		if (begins(name, pools[pool].others)) {
+			*ret &= !innermost;
+			return NULL;
+		}
+		innermost = false;
 	}
 	return NULL;
 }
 
-struct err *hidden_heaps_of_cxx(const struct recording *recording, struct symbolized *symbolized,
-				bool *ret)
+struct err *hidden_pools_find(const struct recording *recording, struct symbolized *symbolized,
+			      bool ret[HIDDEN_POOL_COUNT])
 {
 	uint32_t count;
 	const struct site *sites = recording_sites(recording, &count);
-	bool found = false;
 
-	for (uint32_t i = 0; !found && i < count; i++) {
-		struct err *err = is_of_cxx_pool(recording, symbolized, sites[i].stack, &found);
+	for (int pool = 0; pool < HIDDEN_POOL_COUNT; pool++) {
+		bool found = false;
 
-		if (err)
-			return err;
+		for (uint32_t i = 0; !found && i < count; i++) {
+			struct err *err = is_of_pool(recording, symbolized, sites[i].stack,
+						     (enum hidden_pool)pool, &found);
+
+			if (err)
+				return err;
+		}
+		ret[pool] = found;
 	}
-	*ret = found;
 	return NULL;
 }

@@ -1,6 +1,6 @@
 /*
- * Finds hidden heaps: memory of allocators of a language's own, which map it for many blocks at
- * once. No hook sees these blocks, so they are in no sum of a recording.
+ * Finds hidden heaps: memory of allocators of a language's or library's own, which get it for many
+ * blocks at once. No hook sees these blocks, so they are in no sum of a recording.
  */
 #ifndef MALLOW_ANALYSIS_VIEWS_HIDDEN_HEAPS_H
 #define MALLOW_ANALYSIS_VIEWS_HIDDEN_HEAPS_H
@@ -34,11 +34,14 @@ enum hidden_heap hidden_heap_of(const struct recording *recording,
 /* From the recording's mappings. The only error: no memory. */
 struct err *hidden_heaps_find(const struct recording *recording, struct hidden_heaps *ret);
 
-/*
- * *ret: whether libstdc++ allocated memory for its __pool_alloc or __mt_alloc, which hand out many
- * blocks of it.
- */
-struct err *hidden_heaps_of_cxx(const struct recording *recording, struct symbolized *symbolized,
-				bool *ret);
+/* Allocators of libraries which call malloc for many blocks at once. */
+enum hidden_pool { HIDDEN_POOL_LIBSTDCXX, HIDDEN_POOL_GLIB, HIDDEN_POOL_COUNT };
+
+/* "GLib's slice allocator". */
+const char *hidden_pool_owner(enum hidden_pool pool);
+
+/* ret: by enum hidden_pool, whether memory was allocated for it. Names of functions tell. */
+struct err *hidden_pools_find(const struct recording *recording, struct symbolized *symbolized,
+			      bool ret[HIDDEN_POOL_COUNT]);
 
 #endif
