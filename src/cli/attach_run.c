@@ -128,8 +128,9 @@ static struct err *make_symbolizer(const struct target *target, struct symbolize
 static int finish(struct attach_wanted *wanted, const struct recorder *recorder)
 {
 	const struct target *target = tracer_target(recorder_tracer(recorder));
-	char *path = (char *)recording_file_path(recorder_file(recorder));
-	const struct run_registry registry = {.recordings = &path, .count = 1};
+	const char *path = recording_file_path(recorder_file(recorder));
+	struct run_image image = {.path = path, .fd = -1};
+	struct run_images images = {.items = &image, .count = 1};
 	const struct run_child_end end = {0};
 
 	if (recorder_has_executed(recorder))
@@ -148,7 +149,7 @@ static int finish(struct attach_wanted *wanted, const struct recorder *recorder)
 			return cli_report_err(err);
 	}
 	wanted->finishing.output = wanted->output;
-	run_summary_print(file_name(target->program), &end, &registry, &wanted->finishing);
+	run_summary_print(file_name(target->program), &end, &images, &wanted->finishing);
 	return CLI_OK;
 }
 

@@ -124,17 +124,17 @@ static void note_opened(void *argument, int table, pid_t pid)
 }
 
 /* Makes a report that the program could not make: it was killed, or its helper failed. */
-static void make_report(void *argument, int table, enum live_message asked)
+static void make_report(void *argument, int table, enum registry_kind asked)
 {
 	const struct watching *watching = argument;
 	struct live_options wanted = *watching->wanted;
 
-	if (asked == LIVE_MESSAGE_BY_SIZE || asked == LIVE_MESSAGE_BY_COUNT) {
-		wanted.keys[0] = asked == LIVE_MESSAGE_BY_SIZE ? LIVE_BY_SIZE : LIVE_BY_COUNT;
+	if (asked == REGISTRY_BY_SIZE || asked == REGISTRY_BY_COUNT) {
+		wanted.keys[0] = asked == REGISTRY_BY_SIZE ? LIVE_BY_SIZE : LIVE_BY_COUNT;
 		wanted.key_count = 1;
 	}
-	cli_report_err(asked == LIVE_MESSAGE_LAST ? live_report_write_last(&wanted, table)
-						  : live_report_write(&wanted, table));
+	cli_report_err(asked == REGISTRY_LAST ? live_report_write_last(&wanted, table)
+					      : live_report_write(&wanted, table));
 }
 
 /* Says that nothing was watched: without this the silence could mean that nothing was live. */
@@ -164,7 +164,8 @@ static int run_watched(const struct options *options, const char *path, char **v
 {
 	const char *name = options->operands[0];
 	struct run_child_end end = {0};
-	int number = run_child(path, options->operands, variables, &end);
+	int number =
+		run_child(path, options->operands, variables, live_watch_inherited(watch), &end);
 	bool any;
 
 	live_watch_end(watch, &any);
@@ -199,7 +200,7 @@ static int run_and_watch(const struct options *options, const char *path, const 
 		return status;
 	err = live_watch_start(make_report, note_opened, &watching, &watch);
 	if (!err) {
-		err = run_environment_create(options, library, live_watch_path(watch),
+		err = run_environment_create(options, library, live_watch_variable(watch),
 					     &environment);
 		if (!err)
 			status = run_watched(options, path, environment.variables, watch);

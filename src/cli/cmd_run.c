@@ -34,6 +34,7 @@ static const struct option_spec options_of_run[] = {
 };
 
 CLEANUP_DEFINE(struct run_ahead *, run_ahead_destroy);
+CLEANUP_DEFINE(struct run_registry *, run_registry_destroy);
 
 /* Runs the program, once everything is prepared, and prints the summary. */
 static int run_and_tell(const struct options *options, const char *path, const char *library,
@@ -43,17 +44,20 @@ static int run_and_tell(const struct options *options, const char *path, const c
 	cleanup(run_environment_deinit) struct run_environment environment = {0};
 	cleanup(run_ahead_destroy_at) struct run_ahead *ahead = NULL;
 	const char *name = options->operands[0];
+	struct run_images images;
 	struct run_child_end end;
 	struct err *err;
 	int number;
 
-	err = run_environment_create(options, library, run_stream_registry(stream, registry->path),
+	err = run_environment_create(options, library, run_registry_variable(registry),
 				     &environment);
 	if (err)
 		return cli_report_err(err);
 	if (finishing->wanted && !run_stream_only(stream))
-		ahead = run_ahead_start(registry->path, LOADED_TO_FINISH);
-	number = run_child(path, options->operands, environment.variables, &end);
+		ahead = run_ahead_start(registry, LOADED_TO_FINISH);
+	number = run_child(path, options->operands, environment.variables,
+			   run_registry_inherited(registry), &end);
+	run_registry_end(registry);
 	run_stream_collect(stream);
 	run_ahead_stop(ahead);
 	finishing->ahead = ahead;
@@ -64,13 +68,10 @@ static int run_and_tell(const struct options *options, const char *path, const c
 				 "cannot run '%s': %s", name, strerror(end.number));
 	if (run_stream_only(stream))
 		return run_child_status(&end);
-	err = run_registry_read(registry);
-	if (err)
-		cli_report_err(err);
-	else
-		run_summary_print(name, &end, registry, finishing);
-	if (!err && options->values[OPEN])
-		run_serve(registry);
+	images = run_registry_images(registry);
+	run_summary_print(name, &end, &images, finishing);
+	if (options->values[OPEN])
+		run_serve(&images);
 	return run_child_status(&end);
 }
 
@@ -88,7 +89,7 @@ static const char *own_path(char room[PATH_MAX])
 static int run(const struct command *command, const struct options *given)
 {
 	struct options options = *given;
-	cleanup(run_registry_deinit) struct run_registry registry = {0};
+	cleanup(run_registry_destroy_at) struct run_registry *registry = NULL;
 	struct run_finishing finishing = {
 		.wanted = !options.values[NO_FINISH],
 		.started_later = setting_options_value(&options, SETTING_DISABLE_BY_DEFAULT),
@@ -119,14 +120,14 @@ static int run(const struct command *command, const struct options *given)
 	err = run_registry_create(&registry);
 	if (err)
 		return cli_report_err(err);
-	status = run_stream_start(&options, registry.path, &stream);
+	status = run_stream_start(&options, registry, &stream);
 	if (status != CLI_OK)
 		return status;
 	// For a recording in memory whose descriptor did not reach us: it then has a sender of its
 	// own.
 	if (run_stream_only(stream) && !setting_options_word(&options, SETTING_HELPER))
 		options.values[SETTING_HELPER] = own_path(helper);
-	status = run_and_tell(&options, path, library, &registry, stream, &finishing);
+	status = run_and_tell(&options, path, library, registry, stream, &finishing);
 	run_stream_end(stream);
 	return status;
 }

@@ -10,10 +10,7 @@
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/time.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include "analysis/load/load.h"
@@ -27,11 +24,12 @@
 #define STACK_SIZE  (8 << 20) /* of the thread that makes reports, whatever the limit is */
 #define LAST_MS     10000     /* milliseconds to wait for a last report that somebody else makes */
 #define NAP_MS      10
+#define REPORT_MOST (256 << 20) /* bytes of a report that another process made */
 
 /* A report that a process asked for. */
 struct plea {
 	int table;
-	enum live_message asked;
+	enum registry_kind asked;
 };
 
 struct live_watch {
@@ -125,7 +123,7 @@ static void settle(struct live_watch *watch)
 		enum verdict verdict = judge(table);
 
 		if (verdict == OWED)
-			watch->make(watch->argument, table, LIVE_MESSAGE_LAST);
+			watch->make(watch->argument, table, REGISTRY_LAST);
 		if (verdict == OWED || verdict == SETTLED)
 			close(table);
 		else
@@ -147,42 +145,45 @@ static void take(struct live_watch *watch, int table, pid_t pid)
 /* Prints a report in one write, as its process would have done. */
 static void print(const struct live_watch *watch, int report)
 {
+	auto_free char *text = NULL;
 	struct stat status;
-	char *text;
+	ssize_t size;
 
-	if (!watch->has_stderr || fstat(report, &status) < 0 || !status.st_size)
+	if (!watch->has_stderr || fstat(report, &status) < 0 || status.st_size <= 0 ||
+	    status.st_size > REPORT_MOST)
 		return;
-	text = mmap(NULL, (size_t)status.st_size, PROT_READ, MAP_PRIVATE, report, 0);
-	if (text == MAP_FAILED)
-		return;
-	fwrite(text, 1, (size_t)status.st_size, stderr);
-	munmap(text, (size_t)status.st_size);
+	text = malloc((size_t)status.st_size);
+	size = text ? pread(report, text, (size_t)status.st_size, 0) : 0;
+	if (size > 0)
+		fwrite(text, 1, (size_t)size, stderr);
 }
 
 /*
- * Handles a message. fd is owned: closed now, or kept. LIVE_MESSAGE_LAST only says that a process
+ * Handles a message. fd is owned: closed now, or kept. REGISTRY_LAST only says that a process
  * ended: its table tells the rest.
  */
-static void note(struct live_watch *watch, int fd, pid_t pid, enum live_message message)
+static void note(struct live_watch *watch, int fd, pid_t pid, enum registry_kind message)
 {
 	const struct plea plea = {.table = fd, .asked = message};
 
 	switch (message) {
-	case LIVE_MESSAGE_OPENED:
+	case REGISTRY_OPENED:
 		take(watch, fd, pid);
 		return;
-	case LIVE_MESSAGE_REPORT:
+	case REGISTRY_REPORT:
 		print(watch, fd);
 		break;
-	case LIVE_MESSAGE_MAKE:
-	case LIVE_MESSAGE_BY_SIZE:
-	case LIVE_MESSAGE_BY_COUNT:
+	case REGISTRY_MAKE:
+	case REGISTRY_BY_SIZE:
+	case REGISTRY_BY_COUNT:
 		if (vec_push(&watch->pleas, plea))
 			return;
 		break;
-	case LIVE_MESSAGE_LAST:
+	case REGISTRY_LAST:
 		watch->ended = true;
 		break;
+	case REGISTRY_REFUSED:
+		return;
 	}
 	close(fd);
 }
@@ -190,12 +191,15 @@ static void note(struct live_watch *watch, int fd, pid_t pid, enum live_message 
 /* Takes all messages that wait in the socket. */
 static void receive(struct live_watch *watch)
 {
-	enum live_message message;
-	pid_t pid;
-	int fd;
+	struct inbox_message message;
 
-	while (descriptor_inbox_take(&watch->inbox, &fd, &pid, &message))
-		note(watch, fd, pid, message);
+	while (descriptor_inbox_take(&watch->inbox, &message)) {
+		// Anything else may make us wait for who serves its file system.
+		if (message.fd < 0 || descriptor_inbox_in_memory(message.fd))
+			note(watch, message.fd, message.pid, message.kind);
+		else
+			close(message.fd);
+	}
 }
 
 /*
@@ -223,7 +227,7 @@ static void serve(struct live_watch *watch)
 static void *wait_for_tables(void *argument)
 {
 	struct live_watch *watch = argument;
-	struct pollfd polled[] = {{.fd = watch->inbox.socket, .events = POLLIN},
+	struct pollfd polled[] = {{.fd = watch->inbox.poll, .events = POLLIN},
 				  {.fd = watch->stop, .events = POLLIN}};
 
 	while (!polled[1].revents) {
@@ -233,7 +237,7 @@ static void *wait_for_tables(void *argument)
 	}
 	for (size_t i = 0; i < watch->tables.count; i++)
 		if (judge_at_end(watch->tables.items[i]) < SETTLED)
-			watch->make(watch->argument, watch->tables.items[i], LIVE_MESSAGE_LAST);
+			watch->make(watch->argument, watch->tables.items[i], REGISTRY_LAST);
 	return NULL;
 }
 
@@ -266,7 +270,7 @@ struct err *live_watch_start(live_watch_report *make, live_watch_opened *opened,
 	watch->make = make;
 	watch->opened = opened;
 	watch->argument = argument;
-	watch->inbox.socket = -1;
+	watch->inbox = DESCRIPTOR_INBOX_NONE;
 	watch->has_stderr = fcntl(STDERR_FILENO, F_GETFD) >= 0;
 	watch->stop = eventfd(0, EFD_CLOEXEC);
 	if (watch->stop < 0)
@@ -281,50 +285,24 @@ struct err *live_watch_start(live_watch_report *make, live_watch_opened *opened,
 	return NULL;
 }
 
-const char *live_watch_path(const struct live_watch *watch)
+const char *live_watch_variable(const struct live_watch *watch)
 {
-	return watch->inbox.address.sun_path;
+	return watch->inbox.variable;
 }
 
-static bool send_report(int socket, const struct sockaddr_un *address, int report)
+int live_watch_inherited(const struct live_watch *watch)
 {
-	const struct timeval patience = {.tv_sec = WAIT_S};
-	union {
-		struct cmsghdr header;
-		char space[CMSG_SPACE(sizeof(int))];
-	} control = {.header = {.cmsg_len = CMSG_LEN(sizeof(int)),
-				.cmsg_level = SOL_SOCKET,
-				.cmsg_type = SCM_RIGHTS}};
-	char kind = LIVE_MESSAGE_REPORT;
-	struct iovec part = {.iov_base = &kind, .iov_len = 1};
-	struct msghdr message = {.msg_name = (void *)address,
-				 .msg_namelen = sizeof(*address),
-				 .msg_iov = &part,
-				 .msg_iovlen = 1,
-				 .msg_control = &control,
-				 .msg_controllen = sizeof(control)};
-
-	memcpy(CMSG_DATA(&control.header), &report, sizeof(report));
-	setsockopt(socket, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
-	return sendmsg(socket, &message, MSG_NOSIGNAL) == 1;
+	return watch->inbox.inherited;
 }
 
 struct err *live_watch_hand_over(const char *report, size_t size, bool *none)
 {
-	const char *path = getenv("MALLOW_REGISTRY");
-	struct sockaddr_un address = {.sun_family = AF_UNIX};
-	auto_close int socket_fd = -1, fd = -1;
+	auto_close int fd = memfd_create("mallow-report", MFD_CLOEXEC);
 
-	*none = !path || strlen(path) >= sizeof(address.sun_path);
-	if (*none)
-		return NULL;
-	memcpy(address.sun_path, path, strlen(path));
-	fd = memfd_create("mallow-report", MFD_CLOEXEC);
-	socket_fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-	if (fd < 0 || socket_fd < 0 || write(fd, report, size) != (ssize_t)size ||
-	    !send_report(socket_fd, &address, fd))
+	*none = false;
+	if (fd < 0 || write(fd, report, size) != (ssize_t)size)
 		return err_create_errno(errno, "cannot hand a report to 'mallow live'");
-	return NULL;
+	return descriptor_inbox_send(REGISTRY_REPORT, fd, none);
 }
 
 void live_watch_end(struct live_watch *watch, bool *any)

@@ -18,12 +18,12 @@
 #include <sys/types.h>
 
 #include "hosted/err.h"
-#include "trace/live.h"
+#include "trace/registry.h"
 
 struct live_watch;
 
-/* Makes a report of a table. asked: LIVE_MESSAGE_MAKE or one of the messages after it. */
-typedef void live_watch_report(void *argument, int table, enum live_message asked);
+/* Makes a report of a table. asked: REGISTRY_MAKE or one of the messages after it. */
+typedef void live_watch_report(void *argument, int table, enum registry_kind asked);
 
 /* A process (0: of unknown number) has begun a table. It stays open as long as the watch needs it.
  */
@@ -36,8 +36,9 @@ typedef void live_watch_opened(void *argument, int table, pid_t pid);
 struct err *live_watch_start(live_watch_report *make, live_watch_opened *opened, void *argument,
 			     struct live_watch **ret);
 
-/* The path of the socket, which processes are told. */
-const char *live_watch_path(const struct live_watch *watch);
+/* For the program: the value of MALLOW_REGISTRY, and the descriptor that run_child() hands on. */
+const char *live_watch_variable(const struct live_watch *watch);
+int live_watch_inherited(const struct live_watch *watch);
 
 /*
  * Sends a report to the `mallow live` above this process, which writes it to its standard error.

@@ -12,20 +12,22 @@
 #include "hosted/cleanup.h"
 
 /*
- * to_finish: blocks that were needed for run facts stay, for loaded_settle(). ahead: what was
- * loaded already, or NULL. *ret: empty.
+ * fd: the open file; -1: path is opened. to_finish: blocks that were needed for run facts stay, for
+ * loaded_settle(). ahead: what was loaded already, or NULL. *ret: empty.
  */
-static struct err *load(const char *path, unsigned int needs, bool to_finish, struct growing *ahead,
-			struct progress *progress, struct loaded *ret)
+static struct err *load(const char *path, int fd, unsigned int needs, bool to_finish,
+			struct growing *ahead, struct progress *progress, struct loaded *ret)
 {
 	const struct run_facts *facts;
 	struct err *err;
 
 	if (ahead)
 		err = growing_finish(ahead, progress_update, progress, &ret->recording);
+	else if (fd >= 0)
+		err = recording_open_descriptor(path, fd, needs, &ret->recording);
 	else
 		err = recording_open(path, needs, progress_update, progress, &ret->recording);
-	if (!err)
+	if (!err && fd < 0)
 		index_file_renew(ret->recording);
 	if (!err && needs & RECORDING_RUN_FACTS)
 		err = to_finish ? recording_run_facts(ret->recording, &facts)
@@ -45,23 +47,23 @@ static void say_followed(const char *path, const struct recording *recording)
 			  opened);
 }
 
-static bool open_with(const char *path, unsigned int needs, bool to_finish, struct growing *ahead,
-		      const struct naming *naming, struct loaded *ret)
+static bool open_with(const char *path, int fd, unsigned int needs, bool to_finish,
+		      struct growing *ahead, const struct naming *naming, struct loaded *ret)
 {
 	cleanup(progress_deinit) struct progress progress = {0};
 	struct loaded loaded = {0};
 	struct err *err;
 
 	progress_init(&progress, "loading");
-	err = file_kind_check(path);
+	err = fd < 0 ? file_kind_check(path) : NULL;
 	if (!err)
-		err = load(path, needs, to_finish, ahead, &progress, &loaded);
+		err = load(path, fd, needs, to_finish, ahead, &progress, &loaded);
 	// Run facts need every block, sums do not: better a report without findings than none.
 	if (err && err_number(err) == ENOMEM && needs & RECORDING_RUN_FACTS) {
 		err_destroy(err);
 		growing_close(steal(&ahead));
-		err = load(path, needs & ~(unsigned int)RECORDING_RUN_FACTS, false, NULL, &progress,
-			   &loaded);
+		err = load(path, fd, needs & ~(unsigned int)RECORDING_RUN_FACTS, false, NULL,
+			   &progress, &loaded);
 	}
 	if (!err && naming)
 		err = symbolized_create(loaded.recording, naming, &loaded.symbolized);
@@ -81,7 +83,7 @@ static bool open_with(const char *path, unsigned int needs, bool to_finish, stru
 bool loaded_open_needs(const char *path, unsigned int needs, const struct naming *naming,
 		       struct loaded *ret)
 {
-	return open_with(path, needs, false, NULL, naming, ret);
+	return open_with(path, -1, needs, false, NULL, naming, ret);
 }
 
 bool loaded_open(const char *path, const struct naming *naming, struct loaded *ret)
@@ -117,7 +119,13 @@ bool loaded_open_checked(const char *path, const struct naming *naming, struct l
 bool loaded_open_to_finish(const char *path, struct growing *ahead, const struct naming *naming,
 			   struct loaded *ret)
 {
-	return open_with(path, LOADED_TO_FINISH, true, ahead, naming, ret);
+	return open_with(path, -1, LOADED_TO_FINISH, true, ahead, naming, ret);
+}
+
+bool loaded_open_descriptor(const char *name, int fd, const struct naming *naming,
+			    struct loaded *ret)
+{
+	return open_with(name, fd, LOADED_TO_FINISH, true, NULL, naming, ret);
 }
 
 struct err *loaded_settle(struct loaded *loaded)

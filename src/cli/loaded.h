@@ -40,6 +40,9 @@ bool loaded_open_checked(const char *path, const struct naming *naming, struct l
  */
 bool loaded_open_to_finish(const char *path, struct growing *ahead, const struct naming *naming,
 			   struct loaded *ret);
+/* The same for an open file, which stays the caller's. name: for messages. */
+bool loaded_open_descriptor(const char *name, int fd, const struct naming *naming,
+			    struct loaded *ret);
 #define LOADED_TO_FINISH (RECORDING_CHECKED | RECORDING_RUN_FACTS)
 /* Makes the rest, and frees what is not needed any more. */
 struct err *loaded_settle(struct loaded *loaded);

@@ -8,8 +8,8 @@
 #include <sys/stat.h>
 #include <time.h>
 
-#include "cli/run_registry.h"
 #include "hosted/available_memory.h"
+#include "hosted/cleanup.h"
 #include "hosted/now.h"
 #include "hosted/process_memory.h"
 #include "hosted/vec.h"
@@ -29,8 +29,8 @@ struct run_ahead {
 	pthread_cond_t changed;
 	bool ending; /* guarded by the mutex; the rest is the thread's until it has ended */
 	unsigned int needs;
-	struct run_registry registry;  /* path is borrowed */
-	VEC(struct followed) followed; /* for each recording of the registry */
+	struct run_registry *registry; /* borrowed */
+	VEC(struct followed) followed; /* for each image of the registry */
 };
 
 static void drop_all(struct run_ahead *ahead)
@@ -73,12 +73,17 @@ static void follow(struct run_ahead *ahead, const char *path, struct followed *f
 /* false: there is not memory enough to go on. */
 static bool follow_all(struct run_ahead *ahead)
 {
-	err_destroy(run_registry_read(&ahead->registry));
-	while (ahead->followed.count < ahead->registry.count)
+	size_t count = run_registry_count(ahead->registry);
+
+	while (ahead->followed.count < count)
 		if (!vec_push(&ahead->followed, (struct followed){0}))
 			return false;
-	for (size_t i = 0; i < ahead->registry.count && !is_ending(ahead); i++) {
-		follow(ahead, ahead->registry.recordings[i], &ahead->followed.items[i]);
+	for (size_t i = 0; i < count && !is_ending(ahead); i++) {
+		struct run_image image;
+
+		run_registry_get(ahead->registry, i, &image);
+		if (image.path)
+			follow(ahead, image.path, &ahead->followed.items[i]);
 		if (process_memory_own() > available_memory() / MEMORY_PART)
 			return false;
 	}
@@ -134,7 +139,7 @@ static int start_thread(struct run_ahead *ahead)
 	return number;
 }
 
-struct run_ahead *run_ahead_start(const char *registry, unsigned int needs)
+struct run_ahead *run_ahead_start(struct run_registry *registry, unsigned int needs)
 {
 	struct run_ahead *ahead = calloc(1, sizeof(*ahead));
 	pthread_condattr_t attributes;
@@ -142,7 +147,7 @@ struct run_ahead *run_ahead_start(const char *registry, unsigned int needs)
 	if (!ahead)
 		return NULL;
 	ahead->needs = needs;
-	ahead->registry.path = (char *)registry;
+	ahead->registry = registry;
 	pthread_mutex_init(&ahead->mutex, NULL);
 	pthread_condattr_init(&attributes);
 	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
@@ -175,22 +180,12 @@ void run_ahead_destroy(struct run_ahead *ahead)
 		return;
 	drop_all(ahead);
 	vec_deinit(&ahead->followed);
-	ahead->registry.path = NULL; // it is not ours
-	run_registry_deinit(&ahead->registry);
 	pthread_cond_destroy(&ahead->changed);
 	pthread_mutex_destroy(&ahead->mutex);
 	free(ahead);
 }
 
-struct growing *run_ahead_take(struct run_ahead *ahead, const char *path)
+struct growing *run_ahead_take(struct run_ahead *ahead, size_t i)
 {
-	for (size_t i = 0; ahead && i < ahead->followed.count; i++) {
-		struct growing *growing = ahead->followed.items[i].growing;
-
-		if (!growing || strcmp(ahead->registry.recordings[i], path) != 0)
-			continue;
-		ahead->followed.items[i].growing = NULL;
-		return growing;
-	}
-	return NULL;
+	return ahead && i < ahead->followed.count ? steal(&ahead->followed.items[i].growing) : NULL;
 }

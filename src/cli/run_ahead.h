@@ -10,23 +10,24 @@
 #define MALLOW_CLI_RUN_AHEAD_H
 
 #include "analysis/growing/growing.h"
+#include "cli/run_registry.h"
 
 struct run_ahead;
 
 /*
- * registry: path of a run_registry's file, borrowed. needs: enum recording_needs. NULL: no thread
- * could be started, and nothing is loaded ahead.
+ * registry: borrowed. needs: enum recording_needs. NULL: no thread could be started, and nothing is
+ * loaded ahead. Other users' recordings are not.
  */
-struct run_ahead *run_ahead_start(const char *registry, unsigned int needs);
+struct run_ahead *run_ahead_start(struct run_registry *registry, unsigned int needs);
 /* To be called when the program has ended: ends the thread. */
 void run_ahead_stop(struct run_ahead *ahead);
 /* After run_ahead_stop(). Accepts NULL. */
 void run_ahead_destroy(struct run_ahead *ahead);
 
 /*
- * After run_ahead_stop(): takes out what was loaded of that recording. NULL: nothing was, or
- * `ahead` is NULL.
+ * After run_ahead_stop(): takes out what was loaded of image i of the registry. NULL: nothing was,
+ * or `ahead` is NULL.
  */
-struct growing *run_ahead_take(struct run_ahead *ahead, const char *path);
+struct growing *run_ahead_take(struct run_ahead *ahead, size_t i);
 
 #endif

@@ -95,12 +95,13 @@ static int wait_for(pid_t child, const struct signals *signals)
  * Executes the program, in the child. execvpe runs /bin/sh if the kernel says "no executable
  * format".
  */
-static void execute(const char *path, char **argv, char **environment,
+static void execute(const char *path, char **argv, char **environment, int inherited,
 		    const struct signals *signals, int report)
 {
 	int number;
 
 	signals_restore(signals);
+	fcntl(inherited, F_SETFD, 0);
 	execvpe(path, argv, environment);
 	number = errno;
 	if (write(report, &number, sizeof(number)) < 0)
@@ -108,7 +109,8 @@ static void execute(const char *path, char **argv, char **environment,
 	_exit(127);
 }
 
-int run_child(const char *path, char **argv, char **environment, struct run_child_end *ret)
+int run_child(const char *path, char **argv, char **environment, int inherited,
+	      struct run_child_end *ret)
 {
 	struct run_child_end end = {0};
 	struct signals signals;
@@ -127,7 +129,7 @@ int run_child(const char *path, char **argv, char **environment, struct run_chil
 		return number;
 	}
 	if (end.pid == 0)
-		execute(path, argv, environment, &signals, report[1]);
+		execute(path, argv, environment, inherited, &signals, report[1]);
 	close(report[1]);
 	if (read(report[0], &end.number, sizeof(end.number)) != sizeof(end.number))
 		end.number = 0;

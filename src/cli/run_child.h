@@ -21,10 +21,11 @@ struct run_child_end {
 };
 
 /*
- * Runs the program to its end. Returns 0, or the errno why no child could be made; then *ret is
- * unchanged.
+ * Runs the program to its end. inherited: a close-on-exec descriptor that the program gets. Returns
+ * 0, or the errno why no child could be made; then *ret is unchanged.
  */
-int run_child(const char *path, char **argv, char **environment, struct run_child_end *ret);
+int run_child(const char *path, char **argv, char **environment, int inherited,
+	      struct run_child_end *ret);
 
 /*
  * The tool's exit status, as a shell's would be: the program's own status, or 128 + n for signal n.

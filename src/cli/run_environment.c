@@ -8,6 +8,7 @@
 #include "cli/setting_options.h"
 #include "cli/token_option.h"
 #include "hosted/cleanup.h"
+#include "trace/registry.h"
 
 /* The variables of FORCE_MALLOC: each makes a language's allocator call malloc for every block. */
 static const char *const forcing[][2] = {
@@ -145,7 +146,7 @@ struct err *run_environment_create(const struct options *options, const char *li
 	if (!err && setting_options_value(options, SETTING_FORCE_MALLOC))
 		err = make_forcing(&environment);
 	if (!err)
-		err = make(&environment, "MALLOW_REGISTRY", registry);
+		err = make(&environment, REGISTRY_VARIABLE, registry);
 	if (!err)
 		err = make(&environment, "MALLOW_PARENT", NO_PARENT);
 	if (!err)

@@ -13,7 +13,7 @@ struct run_environment {
 /*
  * Makes the program's environment: the tool's own, plus the library in LD_PRELOAD (base/preload.h
  * says where), the settings given as options (options->values is indexed by enum setting), and
- * MALLOW_REGISTRY, where recordings are announced.
+ * MALLOW_REGISTRY, where recordings are announced (trace/registry.h).
  */
 struct err *run_environment_create(const struct options *options, const char *library,
 				   const char *registry, struct run_environment *ret);

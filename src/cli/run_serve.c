@@ -1,12 +1,14 @@
 #include "cli/run_serve.h"
 
+#include <unistd.h>
+
 #include "cli/cli.h"
 #include "cli/serving.h"
 #include "hosted/cleanup.h"
 
 CLEANUP_DEFINE(struct catalog *, catalog_destroy);
 
-void run_serve(const struct run_registry *registry)
+void run_serve(const struct run_images *images)
 {
 	cleanup(catalog_destroy_at) struct catalog *catalog = NULL;
 	const struct catalog_options kept = {
@@ -24,15 +26,18 @@ void run_serve(const struct run_registry *registry)
 		.open = true,
 	};
 	struct err *err;
+	bool any = false;
 
-	if (!registry->count)
-		return; // the summary has said so
 	err = catalog_create(&kept, &catalog);
 	// The last of the list is the one that the page shows.
-	for (size_t i = registry->count; !err && i-- > 0;)
-		err = catalog_add(catalog, registry->recordings[i]);
+	for (size_t i = images->count; !err && i-- > 0;) {
+		if (!images->items[i].path || images->items[i].uid != geteuid())
+			continue;
+		err = catalog_add(catalog, images->items[i].path);
+		any = true;
+	}
 	if (err)
 		cli_report_err(err);
-	else
+	else if (any) // if not, the summary has said so
 		serving_run(&serving, catalog);
 }

@@ -13,8 +13,6 @@
 #include <unistd.h>
 
 #include "cli/cli.h"
-#include "cli/descriptor_inbox.h"
-#include "cli/run_registry.h"
 #include "cli/setting_options.h"
 #include "hosted/cleanup.h"
 #include "hosted/descriptors.h"
@@ -30,9 +28,8 @@
 struct run_stream {
 	struct sender *sender;
 	struct stream_options options;
-	struct run_registry registry; /* path NULL: of `mallow live` */
-	size_t opened;                /* so many of its recordings */
-	struct descriptor_inbox inbox;
+	struct run_registry *registry; /* NULL: of `mallow live` */
+	size_t opened;                 /* so many of its images */
 	VEC(size_t) sent; /* of each recording of the sender: which of the registry it is */
 	pthread_t thread;
 	bool has_thread;
@@ -61,30 +58,6 @@ static void add(struct run_stream *stream, int fd, bool in_memory, pid_t pid)
 	cli_report_err(err);
 }
 
-/* Opens what is new. false: there is no descriptor for it now; there is when others have arrived.
- */
-static bool open_recordings(struct run_stream *stream)
-{
-	struct err *err = run_registry_read(&stream->registry);
-
-	if (err) {
-		err_destroy(err);
-		return false;
-	}
-	for (; stream->opened < stream->registry.count; stream->opened++) {
-		const char *path = stream->registry.recordings[stream->opened];
-		int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-
-		if (fd < 0 && (errno == EMFILE || errno == ENFILE))
-			return false;
-		if (fd >= 0)
-			add(stream, fd, false, 0);
-		else
-			cli_error(CLI_FAILED, "not sent: %s: %s", path, strerror(errno));
-	}
-	return true;
-}
-
 /* Opens a file anew: the file offset is ours then, and we do not count as who writes it. */
 static int reopen(int fd)
 {
@@ -94,57 +67,49 @@ static int reopen(int fd)
 	return open(path, O_RDONLY | O_CLOEXEC);
 }
 
-/*
- * Whether there are two more descriptors. A message that is taken without one loses its recording;
- * until it is taken it waits in the socket.
+/* Opens an image's recording for the sender. */
+static int open_image(struct run_stream *stream, size_t i, const struct run_image *image)
+{
+	int fd;
+
+	if (image->path)
+		return open(image->path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	if (stream->options.only)
+		return run_registry_take(stream->registry, i);
+	fd = reopen(image->fd);
+	// We may have no right to open another user's file; what its process has sent can be read.
+	return fd < 0 && errno == EACCES ? fcntl(image->fd, F_DUPFD_CLOEXEC, 0) : fd;
+}
+
+/* Opens what is new. false: there is no descriptor for it now; there is when others have arrived.
  */
-static bool has_descriptors(void)
-{
-	auto_close int first = open("/dev/null", O_RDONLY | O_CLOEXEC);
-	auto_close int second = open("/dev/null", O_RDONLY | O_CLOEXEC);
-
-	return first >= 0 && second >= 0;
-}
-
-/* As open_recordings(). */
-static bool take_descriptors(struct run_stream *stream)
-{
-	enum live_message message;
-	bool room;
-	pid_t pid;
-	int given;
-
-	while ((room = has_descriptors()) &&
-	       descriptor_inbox_take(&stream->inbox, &given, &pid, &message)) {
-		int fd = message == LIVE_MESSAGE_OPENED ? reopen(given) : -1;
-
-		close(given);
-		if (fd >= 0)
-			add(stream, fd, true, pid);
-		else if (message == LIVE_MESSAGE_OPENED)
-			cli_error(CLI_FAILED, "a recording of process %d is lost: %s", (int)pid,
-				  strerror(errno));
-	}
-	return room;
-}
-
-/* false: not all that is new could be opened. */
 static bool look(struct run_stream *stream)
 {
-	return stream->options.only ? take_descriptors(stream) : open_recordings(stream);
+	size_t count = run_registry_count(stream->registry);
+
+	for (; stream->opened < count; stream->opened++) {
+		struct run_image image;
+		int fd;
+
+		run_registry_get(stream->registry, stream->opened, &image);
+		fd = open_image(stream, stream->opened, &image);
+		if (fd < 0 && (errno == EMFILE || errno == ENFILE))
+			return false;
+		if (fd >= 0)
+			add(stream, fd, stream->options.only, image.pid);
+		else
+			cli_error(CLI_FAILED, "not sent: %s: %s", image.label, strerror(errno));
+	}
+	return true;
 }
 
-/*
- * Waits a moment, or until a descriptor has come: the socket holds ten of them, and programs do not
- * wait for room. false: the program has ended.
- */
+/* Waits a moment. false: the program has ended. */
 static bool wait(struct run_stream *stream)
 {
-	struct pollfd polled[] = {{.fd = stream->end, .events = POLLIN},
-				  {.fd = stream->inbox.socket, .events = POLLIN}};
+	struct pollfd polled = {.fd = stream->end, .events = POLLIN};
 
-	poll(polled, 2, LOOK_MS);
-	return !polled[0].revents;
+	poll(&polled, 1, LOOK_MS);
+	return !polled.revents;
 }
 
 static void *watch(void *argument)
@@ -166,9 +131,6 @@ static void destroy(struct run_stream *stream)
 	run_stream_collect(stream);
 	sigprocmask(SIG_SETMASK, &stream->before, NULL);
 	sender_destroy(stream->sender);
-	descriptor_inbox_close(&stream->inbox);
-	stream->registry.path = NULL; // it is not ours
-	run_registry_deinit(&stream->registry);
 	vec_deinit(&stream->sent);
 	if (stream->end >= 0)
 		close(stream->end);
@@ -185,16 +147,15 @@ static struct err *start(struct run_stream *stream)
 		return err_create_errno(errno, "cannot make an event");
 	err = sender_create(&stream->options.sender, &stream->sender);
 
-	if (!err && stream->options.only)
-		err = descriptor_inbox_open(&stream->inbox);
-	if (err || !stream->registry.path)
+	if (err || !stream->registry)
 		return err;
 	number = link_set_thread(&stream->thread, watch, stream);
 	stream->has_thread = !number;
 	return number ? err_create_errno(number, "cannot start a thread") : NULL;
 }
 
-int run_stream_start(const struct options *options, const char *registry, struct run_stream **ret)
+int run_stream_start(const struct options *options, struct run_registry *registry,
+		     struct run_stream **ret)
 {
 	cleanup(destroy_at) struct run_stream *stream = NULL;
 	struct stream_options wanted;
@@ -208,8 +169,7 @@ int run_stream_start(const struct options *options, const char *registry, struct
 	if (!stream)
 		return cli_report_err(err_no_memory());
 	stream->options = wanted;
-	stream->registry.path = (char *)registry;
-	stream->inbox.socket = -1;
+	stream->registry = registry;
 	stream->end = eventfd(0, EFD_CLOEXEC);
 	err = start(stream);
 	if (err) {
@@ -226,11 +186,6 @@ int run_stream_start(const struct options *options, const char *registry, struct
 bool run_stream_only(const struct run_stream *stream)
 {
 	return stream && stream->options.only;
-}
-
-const char *run_stream_registry(const struct run_stream *stream, const char *registry)
-{
-	return run_stream_only(stream) ? stream->inbox.address.sun_path : registry;
 }
 
 void run_stream_add(struct run_stream *stream, int fd, pid_t pid)
@@ -270,9 +225,12 @@ void run_stream_collect(struct run_stream *stream)
 static void say_trouble(const struct run_stream *stream, size_t i,
 			const struct sender_outcome *outcome)
 {
-	const char *path = stream->registry.path && !stream->options.only
-				   ? stream->registry.recordings[stream->sent.items[i]]
-				   : "the recording";
+	struct run_image image = {.label = "the recording"};
+	const char *path;
+
+	if (stream->registry && !stream->options.only)
+		run_registry_get(stream->registry, stream->sent.items[i], &image);
+	path = image.path ? image.path : image.label;
 
 	if (outcome->written)
 		cli_error(CLI_OK, "%s is still being written: the rest of it is not sent", path);
@@ -285,7 +243,8 @@ static void say_trouble(const struct run_stream *stream, size_t i,
 static void say_outcomes(struct run_stream *stream)
 {
 	size_t arrived = 0, all = stream->sent.count;
-	size_t unopened = stream->registry.count - stream->opened;
+	size_t unopened =
+		stream->registry ? run_registry_count(stream->registry) - stream->opened : 0;
 	char where[sizeof(((struct sender_outcome *)0)->where)] = "";
 	struct sender_outcome outcome;
 

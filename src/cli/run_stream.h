@@ -7,32 +7,28 @@
 
 #include <sys/types.h>
 
+#include "cli/run_registry.h"
 #include "cli/stream_options.h"
 
 struct run_stream;
 
 /*
- * Begins. registry: of `mallow run`, whose recordings are found there; NULL: run_stream_add() is
- * called. *ret NULL: nothing is to be sent. The exit status, and an error was printed, unless it is
- * CLI_OK. To be called before there is a child.
+ * Begins. registry: of `mallow run`, whose recordings are found there, borrowed; NULL:
+ * run_stream_add() is called. *ret NULL: nothing is to be sent. The exit status, and an error was
+ * printed, unless it is CLI_OK. To be called before there is a child.
  */
-int run_stream_start(const struct options *options, const char *registry, struct run_stream **ret);
+int run_stream_start(const struct options *options, struct run_registry *registry,
+		     struct run_stream **ret);
 
 /* Whether recordings are in memory alone. Accepts NULL. */
 bool run_stream_only(const struct run_stream *stream);
-
-/*
- * What programs are told as registry: with --stream-only not the file, but a socket for
- * descriptors.
- */
-const char *run_stream_registry(const struct run_stream *stream, const char *registry);
 
 /* Adds the live table of a process, 0: of unknown number. fd stays the caller's. */
 void run_stream_add(struct run_stream *stream, int fd, pid_t pid);
 
 /*
- * The program has ended: opens what it has recorded. After that the files may be replaced. Accepts
- * NULL.
+ * The program has ended, and so has the registry: opens what it has recorded. After that the files
+ * may be replaced. Accepts NULL.
  */
 void run_stream_collect(struct run_stream *stream);
 

@@ -2,6 +2,8 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -10,6 +12,7 @@
 #include "cli/cli.h"
 #include "cli/finished.h"
 #include "cli/loaded.h"
+#include "cli/run_elsewhere.h"
 #include "cli/run_hint.h"
 #include "cli/terminal.h"
 #include "hosted/buf.h"
@@ -28,7 +31,8 @@
 /* What the table shows of each recording. */
 struct image {
 	const char *path;
-	size_t order; /* its place among the recordings */
+	bool unreachable; /* the path is for people alone */
+	size_t order;     /* its place among the recordings */
 	char *program;
 	uint32_t pid;
 	uint64_t peak_bytes, leaked_bytes, total_bytes;
@@ -46,6 +50,9 @@ struct summary {
 	enum finish_compress compress;
 	const char *output; /* struct run_finishing */
 	struct run_ahead *ahead;
+	char *beside;     /* the directory of the recordings; NULL: not known yet */
+	size_t strange;   /* files of other users that are no recordings */
+	struct buf notes; /* lines about recordings, each ended by NUL */
 };
 
 /* Most memory first: that is the program that matters, not a shell or wrapper that started it. */
@@ -171,8 +178,9 @@ static bool is_second(const char *path, const char *output)
  * Writes the next command, with the tool's name as it was called, so that it can be copied:
  * "mallow", "build/mallow".
  */
-static void put_next(struct buf *buf, const char *whole, const char *output)
+static void put_next(struct buf *buf, const struct image *image, const char *output)
 {
+	const char *whole = image->path;
 	const char *path = short_path(whole);
 
 	buf_text(buf, "\n  recording   ");
@@ -181,6 +189,10 @@ static void put_next(struct buf *buf, const char *whole, const char *output)
 		buf_text(buf, "  (");
 		shell_path_put(buf, output);
 		buf_text(buf, " is an older one)");
+	}
+	if (image->unreachable) {
+		buf_char(buf, '\n');
+		return;
 	}
 	buf_text(buf, "\n  next        ");
 	shell_word_put(buf, program_invocation_name);
@@ -227,16 +239,17 @@ static struct err *write_main(struct summary *summary, const char *path,
 	return err;
 }
 
-static void note(struct summary *summary, const char *path, size_t order,
-		 const struct loaded *loaded)
+static struct image *note(struct summary *summary, const char *path, size_t order,
+			  const struct loaded *loaded)
 {
 	struct image *image = &summary->images[summary->count++];
 
 	*image = image_of(path, order, loaded->recording);
 	if (summary->first && by_peak(image, summary->first) > 0)
-		return;
+		return image;
 	summary->first = image;
 	cli_report_err(write_main(summary, path, loaded));
+	return image;
 }
 
 static void print(struct summary *summary)
@@ -248,51 +261,246 @@ static void print(struct summary *summary)
 	buf_init_fd(&buf, STDERR_FILENO, "standard error");
 	buf_put(&buf, summary->main.data, summary->main.size);
 	qsort(summary->images, summary->count, sizeof(*summary->images), by_peak);
-	put_next(&buf, summary->images[0].path, summary->output);
+	put_next(&buf, &summary->images[0], summary->output);
 	if (summary->count > 1)
 		put_others(&buf, summary->images + 1, summary->count - 1);
 	cli_report_err(buf_finish(&buf));
 }
 
 /*
- * Finishes a recording. After a failure no other one is tried: a disk that is full for one is full
- * for all.
+ * Finishes a recording, unless nothing is to be finished. After a failure no other one is tried: a
+ * disk that is full for one is full for all. false: it is as the program left it.
  */
-static void finish(struct summary *summary, const char *path, struct loaded *loaded)
+static bool finish(struct summary *summary, const char *path, struct loaded *loaded)
 {
 	struct finish_result result;
 	struct err *err;
 
 	if (!summary->symbolizer || recording_facts(loaded->recording)->writing)
-		return;
+		return false;
 	err = finished_write(path, loaded, summary->compress, &result);
 	if (!err)
-		return;
+		return true;
 	cli_error(CLI_FAILED, "%s: the recording stays as the program left it", err_message(err));
 	err_destroy(err);
 	symbolizer_destroy(steal(&summary->symbolizer));
+	return false;
+}
+
+/* Keeps a line to be printed at the end. */
+static void say_later(struct summary *summary, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+static void say_later(struct summary *summary, const char *format, ...)
+{
+	auto_free char *line = NULL;
+	va_list arguments;
+	int length;
+
+	va_start(arguments, format);
+	length = vasprintf(&line, format, arguments);
+	va_end(arguments);
+	if (length < 0)
+		line = NULL;
+	else
+		buf_put(&summary->notes, line, (size_t)length + 1);
+}
+
+/*
+ * Loads a recording, notes it, and finishes it. fd: leads to it in place of the path, so it is not
+ * finished; -1: none.
+ */
+static void take_in(struct summary *summary, const char *path, int fd, size_t i, bool last)
+{
+	const struct naming naming = {.symbolizer = summary->symbolizer};
+	cleanup(loaded_close) struct loaded loaded = {0};
+	bool good = fd < 0 ? loaded_open_to_finish(path, run_ahead_take(summary->ahead, i), &naming,
+						   &loaded)
+			   : loaded_open_descriptor(path, fd, &naming, &loaded);
+
+	if (good)
+		note(summary, path, i, &loaded)->unreachable = fd >= 0;
+	if (last)
+		print(summary);
+	if (good && fd < 0)
+		finish(summary, path, &loaded);
+}
+
+/* One of our own recordings, in a place that only its process sees. */
+static void take_in_sandboxed(struct summary *summary, struct run_image *image, size_t i, bool last)
+{
+	auto_free char *copy = NULL;
+	struct err *err = run_elsewhere_copy(image, summary->beside ? summary->beside : ".", &copy);
+
+	if (copy)
+		say_later(summary,
+			  "'%s' of process %d lay where only that process could see it: copied to "
+			  "'%s'",
+			  image->label, (int)image->pid, short_path(copy));
+	else if (!err)
+		say_later(summary,
+			  "'%s' is where only process %d can see it: it is still being written, "
+			  "and is at /proc/%d/root",
+			  image->label, (int)image->pid, (int)image->pid);
+	cli_report_err(err);
+	if (copy) {
+		take_in(summary, copy, -1, i, last);
+		image->path = steal(&copy);
+	} else {
+		take_in(summary, image->label, image->fd, i, last);
+	}
+}
+
+/* What a process that reads another user's recording sends: this, the program, the path, the text.
+ */
+struct foreign_head {
+	struct image image;
+	uint32_t program_size, path_size;
+};
+
+/* In that process. */
+static enum run_foreign_end read_foreign(void *argument, const struct run_image *foreign,
+					 int channel)
+{
+	struct summary *summary = argument;
+	const char *path = foreign->path ? foreign->path : foreign->label;
+	cleanup(buf_deinit) struct buf buf = BUF_EMPTY;
+	cleanup(loaded_close) struct loaded loaded = {0};
+	struct naming naming = {0};
+	struct foreign_head head;
+	bool wanted = summary->symbolizer;
+
+	// A new one: the other has files of ours open.
+	summary->symbolizer = NULL;
+	if (symbolizer_create(&summary->symbolizer))
+		return RUN_FOREIGN_LEFT;
+	naming.symbolizer = summary->symbolizer;
+	summary->first = NULL;
+	if (!(foreign->path ? loaded_open_to_finish(path, NULL, &naming, &loaded)
+			    : loaded_open_descriptor(path, foreign->fd, &naming, &loaded)))
+		return RUN_FOREIGN_NONE;
+	note(summary, path, 0, &loaded)->unreachable = !foreign->path;
+	head = (struct foreign_head){
+		.image = *summary->first,
+		.program_size = (uint32_t)strlen(summary->first->program),
+		.path_size = (uint32_t)strlen(path),
+	};
+	buf_init(&buf);
+	buf_put(&buf, &head, sizeof(head));
+	buf_put(&buf, summary->first->program, head.program_size);
+	buf_put(&buf, path, head.path_size);
+	buf_put(&buf, summary->main.data, summary->main.size);
+	run_foreign_send(channel, buf.data, buf.size);
+	if (recording_facts(loaded.recording)->writing)
+		return RUN_FOREIGN_RUNS;
+	return wanted && foreign->path && finish(summary, path, &loaded) ? RUN_FOREIGN_FINISHED
+									 : RUN_FOREIGN_LEFT;
+}
+
+/* Notes what that process has sent. */
+static void note_foreign(struct summary *summary, struct run_image *foreign, size_t i,
+			 const char *data, size_t size)
+{
+	struct image *image = &summary->images[summary->count];
+	const char *text = data + sizeof(struct foreign_head);
+	struct foreign_head head;
+
+	if (size < sizeof(head))
+		return;
+	memcpy(&head, data, sizeof(head));
+	size -= sizeof(head);
+	if (head.program_size > size || head.path_size > size - head.program_size)
+		return;
+	*image = head.image;
+	image->order = i;
+	image->program = strndup(text, head.program_size);
+	if (!image->unreachable)
+		foreign->path = strndup(text + head.program_size, head.path_size);
+	image->path = foreign->path ? foreign->path : foreign->label;
+	summary->count++;
+	if (summary->first && by_peak(image, summary->first) > 0)
+		return;
+	summary->first = image;
+	summary->main.size = 0;
+	buf_put(&summary->main, text + head.program_size + head.path_size,
+		size - head.program_size - head.path_size);
+}
+
+static void take_in_foreign(struct summary *summary, struct run_image *image, size_t i, bool last)
+{
+	struct run_foreign foreign;
+	auto_free char *text = NULL;
+	enum run_foreign_end end = RUN_FOREIGN_LOST;
+	struct err *err = run_foreign_start(image, read_foreign, summary, &foreign);
+	size_t size;
+
+	if (err) {
+		cli_report_err(err);
+	} else {
+		run_foreign_read(&foreign, &text, &size);
+		if (text)
+			note_foreign(summary, image, i, text, size);
+	}
+	if (last)
+		print(summary);
+	if (!err)
+		end = run_foreign_end(&foreign);
+	summary->strange += end == RUN_FOREIGN_NONE;
+	if (end == RUN_FOREIGN_LOST)
+		say_later(summary, "recording of uid %u, could not be read: %s",
+			  (unsigned int)image->uid, image->label);
+	else if (end == RUN_FOREIGN_LEFT)
+		say_later(summary, "recording of uid %u, left as the program wrote it: %s%s",
+			  (unsigned int)image->uid, image->label,
+			  image->path ? "" : " (as that program sees it)");
 }
 
 /*
  * Loads all recordings. The summary is printed before the last one is finished, because that may
  * take a moment.
  */
-static void load_all(struct summary *summary, const struct run_registry *registry)
+static void load_all(struct summary *summary, struct run_images *images)
 {
-	for (size_t i = 0; i < registry->count; i++) {
-		const char *path = registry->recordings[i];
-		const struct naming naming = {.symbolizer = summary->symbolizer};
-		cleanup(loaded_close) struct loaded loaded = {0};
-		bool good = loaded_open_to_finish(path, run_ahead_take(summary->ahead, path),
-						  &naming, &loaded);
+	for (size_t i = 0; i < images->count; i++) {
+		struct run_image *image = &images->items[i];
+		bool last = i == images->count - 1;
 
-		if (good)
-			note(summary, path, i, &loaded);
-		if (i == registry->count - 1)
-			print(summary);
-		if (good)
-			finish(summary, path, &loaded);
+		if (image->path)
+			take_in(summary, image->path, -1, i, last);
+		else if (image->uid == geteuid())
+			take_in_sandboxed(summary, image, i, last);
+		else
+			take_in_foreign(summary, image, i, last);
 	}
+}
+
+/* The directory of the first recording that has one here, else that of --output. */
+static char *find_beside(const struct run_images *images, const char *output)
+{
+	const char *path = output;
+
+	for (size_t i = 0; i < images->count; i++) {
+		if (images->items[i].path) {
+			path = images->items[i].path;
+			break;
+		}
+	}
+	path = path && strrchr(path, '/') ? path : "./";
+	return strndup(path, path[1] ? (size_t)(strrchr(path, '/') - path) : 1);
+}
+
+/* Prints the lines about single recordings. */
+static void say_notes(struct summary *summary, const struct run_images *images)
+{
+	for (size_t at = 0; at < summary->notes.size; at += strlen(summary->notes.data + at) + 1)
+		cli_error(CLI_OK, "%s", summary->notes.data + at);
+	if (summary->strange)
+		cli_error(CLI_OK, "other users' files that are no recordings were sent: %zu",
+			  summary->strange);
+	if (images->missing)
+		cli_error(CLI_OK,
+			  "recordings of other users or in sandboxes that are not listed, because "
+			  "they are too many: %zu",
+			  images->missing);
 }
 
 static void summary_deinit(struct summary *summary)
@@ -301,31 +509,36 @@ static void summary_deinit(struct summary *summary)
 		free(summary->images[i].program);
 	free(summary->images);
 	buf_deinit(&summary->main);
+	buf_deinit(&summary->notes);
+	free(summary->beside);
 	if (summary->symbolizer)
 		symbolizer_destroy(summary->symbolizer);
 }
 
 void run_summary_print(const char *program, const struct run_child_end *end,
-		       const struct run_registry *registry, const struct run_finishing *finishing)
+		       struct run_images *images, const struct run_finishing *finishing)
 {
 	cleanup(summary_deinit) struct summary summary = {
 		.style = terminal_page(STDERR_FILENO),
 		.end = end,
-		.images = calloc(registry->count + 1, sizeof(*summary.images)),
+		.images = calloc(images->count + 1, sizeof(*summary.images)),
 		.compress = finishing->compress,
 		.output = finishing->output,
 		.ahead = finishing->ahead,
+		.beside = find_beside(images, finishing->output),
 	};
 
 	buf_init(&summary.main);
-	if (!summary.images || !registry->count) {
+	buf_init(&summary.notes);
+	if (!summary.images || !images->count) {
 		// A program that could not create its recording has said why.
-		if (!registry->refused)
+		if (!images->refused)
 			put_nothing(program, finishing->started_later);
 		return;
 	}
 	summary.symbolizer = finishing->symbolizer;
 	if (finishing->wanted && !summary.symbolizer)
 		cli_report_err(symbolizer_create(&summary.symbolizer));
-	load_all(&summary, registry);
+	load_all(&summary, images);
+	say_notes(&summary, images);
 }

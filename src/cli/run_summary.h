@@ -21,11 +21,11 @@ struct run_finishing {
 };
 
 /*
- * registry: already read. end: how the program itself ended. Each recording is loaded once, for the
+ * end: how the program itself ended. Each recording is loaded once, for the
  * summary and for finishing; one that is still being written is left alone. Never fails: prints
  * what cannot be shown or finished.
  */
 void run_summary_print(const char *program, const struct run_child_end *end,
-		       const struct run_registry *registry, const struct run_finishing *finishing);
+		       struct run_images *images, const struct run_finishing *finishing);
 
 #endif

@@ -65,20 +65,6 @@ enum live_last_report {
 	LIVE_LAST_REPORT_FAILED = 3,
 };
 
-/*
- * What the agent sends to the socket of `mallow live`: one byte together with a file descriptor.
- * The descriptor is the table's, but for LIVE_MESSAGE_REPORT. With STREAM_ONLY `mallow run` has
- * such a socket, too: it gets LIVE_MESSAGE_OPENED with the descriptor of the recording.
- */
-enum live_message {
-	LIVE_MESSAGE_OPENED = 0,    /* a process begins */
-	LIVE_MESSAGE_REPORT = 'r',  /* the descriptor is of a report: print it */
-	LIVE_MESSAGE_MAKE = 'm',    /* no helper could make a report: make it … */
-	LIVE_MESSAGE_BY_SIZE = 's', /* … in this order … */
-	LIVE_MESSAGE_BY_COUNT = 'c',
-	LIVE_MESSAGE_LAST = 'l', /* … as the one at the process's end */
-};
-
 enum live_part {
 	LIVE_PART_NODES = 1,
 	LIVE_PART_SITES = 2,

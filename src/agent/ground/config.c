@@ -8,6 +8,7 @@
 #include "agent/ground/next_functions.h"
 #include "base/compiler.h"
 #include "base/preload.h"
+#include "trace/registry.h"
 
 // Both glibc and musl have it. musl's loader sets it before any code of the program runs. glibc
 // sets it in its own constructor, which runs after .preinit_array and libraries linked with -z
@@ -292,7 +293,7 @@ bool config_read(void)
 	wait_until_asked();
 	limit_depth();
 	log_settings();
-	config.registry = keep(find_variable("MALLOW_REGISTRY"));
+	config.registry = keep(find_variable(REGISTRY_VARIABLE));
 	choose_place();
 	return true;
 }
@@ -329,12 +330,11 @@ static void remove_variable(const char *name)
 	*to = NULL;
 }
 
-void config_hide_preload(void)
+bool config_strip_preload(char *list)
 {
-	char *list = find_variable("LD_PRELOAD");
 	char *out = list;
 
-	for (char *entry = list; entry && *entry;) {
+	for (char *entry = list; *entry;) {
 		size_t length = preload_entry_length(entry);
 
 		if (!config_is_our_library(entry, length)) {
@@ -347,9 +347,14 @@ void config_hide_preload(void)
 		if (*entry)
 			entry++;
 	}
-	if (!list)
-		return;
 	*out = '\0';
-	if (out == list)
+	return out == list;
+}
+
+void config_hide_preload(void)
+{
+	char *list = find_variable("LD_PRELOAD");
+
+	if (list && config_strip_preload(list))
 		remove_variable("LD_PRELOAD");
 }

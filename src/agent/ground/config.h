@@ -12,7 +12,7 @@
 struct config {
 	uint64_t value[SETTING_COUNT];   /* of settings that are no text */
 	const char *text[SETTING_COUNT]; /* of text settings; in the environment or static */
-	const char *registry;            /* MALLOW_REGISTRY: where `mallow run` lists recordings */
+	const char *registry;            /* MALLOW_REGISTRY, or NULL: trace/registry.h */
 	bool waits;                      /* linked into a program; no recording was asked for */
 	bool unseen;  /* waits for ever, because link_map_is_before_libc() is false */
 	char *parent; /* MALLOW_PARENT: 32 hex digits, overwritten in place for children; or NULL */
@@ -84,6 +84,12 @@ bool config_is_our_library(const char *entry, size_t length);
 
 /* Whether any entry of the list does. list: LD_PRELOAD's value, or NULL. */
 bool config_preloads_us(const char *list);
+
+/*
+ * Takes this library out of a list like LD_PRELOAD's, in place. The other entries stay. Returns
+ * whether the list is empty now.
+ */
+bool config_strip_preload(char *list);
 
 /* FOLLOW=0: takes our own entry of LD_PRELOAD out of the environment. The user's others stay. */
 void config_hide_preload(void);

@@ -11,10 +11,11 @@
 #include "agent/ground/signal_bracket.h"
 #include "agent/ground/state.h"
 #include "agent/ground/text.h"
+#include "agent/helper/registry.h"
 #include "agent/helper/tool.h"
-#include "agent/helper/watcher.h"
 #include "agent/record/recording.h"
 #include "base/compiler.h"
+#include "trace/live.h"
 
 #define KEEPERS    4 /* reports that may be made at once */
 #define STACK_SIZE 8192
@@ -29,9 +30,9 @@ struct keeper {
 	int status;   /* of the helper, as wait4() gives it; -1: not yet, or there was none */
 	bool awaited; /* a thread waits for it, to know the status */
 	bool is_report, last;
-	enum live_message plea; /* what to send to `mallow live` if there is no report … */
-	long told;              /* … and what came of that */
-	int error;              /* why the keeper could not be started; 0: it was */
+	enum registry_kind plea; /* what to send to `mallow live` if there is no report … */
+	long told;               /* … and what came of that */
+	int error;               /* why the keeper could not be started; 0: it was */
 	struct live_header *header;
 	char descriptor[16 + sizeof(FD_PATH)];
 	const char *arguments[ARGUMENTS];
@@ -54,16 +55,8 @@ static void settle(struct keeper *keeper)
 	// `mallow live` looks there for the last one. The program itself never waits for the
 	// socket.
 	if (keeper->status)
-		keeper->told = watcher_tell(keeper->tool.fd, keeper->plea,
-					    !keeper->last && !keeper->error);
-}
-
-/* Closes all descriptors but the table's. They are copies, which would keep pipes open. */
-static void close_others(int fd)
-{
-	if (fd > 0)
-		syscall_raw(SYS_close_range, 0, fd - 1, 0, 0, 0, 0);
-	syscall_raw(SYS_close_range, fd + 1, ~0u, 0, 0, 0, 0);
+		keeper->told = registry_tell(keeper->tool.fd, keeper->plea, "",
+					     !keeper->last && !keeper->error);
 }
 
 /* The keeper. All signals are blocked. */
@@ -72,7 +65,8 @@ static void keep(void *argument)
 	struct keeper *keeper = argument;
 	long helper = tool_vfork(&keeper->tool);
 
-	close_others(keeper->tool.fd);
+	// They are copies, which would keep pipes open.
+	tool_close_others(0, keeper->tool.fd);
 	while (helper > 0 &&
 	       syscall_raw(SYS_wait4, helper, (long)&keeper->status, __WALL, 0, 0, 0) == -EINTR)
 		;
@@ -108,13 +102,13 @@ static const char **fill(struct keeper *keeper, const char *before)
 
 static void fill_report(struct keeper *keeper, enum helper_sort sort, bool last)
 {
-	static const enum live_message pleas[] = {LIVE_MESSAGE_MAKE, LIVE_MESSAGE_BY_SIZE,
-						  LIVE_MESSAGE_BY_COUNT};
+	static const enum registry_kind pleas[] = {REGISTRY_MAKE, REGISTRY_BY_SIZE,
+						   REGISTRY_BY_COUNT};
 	const char **argument = fill(keeper, "");
 
 	keeper->is_report = true;
 	keeper->last = last;
-	keeper->plea = last ? LIVE_MESSAGE_LAST : pleas[sort];
+	keeper->plea = last ? REGISTRY_LAST : pleas[sort];
 	keeper->header = (struct live_header *)((char *)process->header + LIVE_HEADER_OFFSET);
 
 	*argument++ = "live-report";

@@ -9,6 +9,7 @@
 #include "agent/arch/syscall.h"
 #include "agent/ground/config.h"
 #include "agent/helper/installed_tool.h"
+#include "agent/helper/registry.h"
 
 #define INPUT_FD   0
 #define OUTPUT_FD  1
@@ -72,12 +73,27 @@ static void set_standard(const struct tool *tool)
 		set_null(LAST_FD);
 }
 
+void tool_close_others(int first, int fd)
+{
+	int kept[2] = {fd, registry_is(registry_descriptor) ? registry_descriptor : fd};
+
+	if (kept[0] > kept[1]) {
+		kept[0] = kept[1];
+		kept[1] = fd;
+	}
+	for (int i = 0; i < 2; i++) {
+		if (kept[i] > first)
+			syscall_raw(SYS_close_range, first, kept[i] - 1, 0, 0, 0, 0);
+		if (kept[i] >= first)
+			first = kept[i] + 1;
+	}
+	syscall_raw(SYS_close_range, first, ~0u, 0, 0, 0, 0);
+}
+
 /* Closes the program's descriptors from 3 on but this one. */
 static void keep_only(int fd)
 {
-	if (fd > LAST_FD + 1)
-		syscall_raw(SYS_close_range, LAST_FD + 1, fd - 1, 0, 0, 0, 0);
-	syscall_raw(SYS_close_range, fd > LAST_FD ? fd + 1 : LAST_FD + 1, ~0u, 0, 0, 0, 0);
+	tool_close_others(LAST_FD + 1, fd);
 	syscall_raw(SYS_fcntl, fd, F_SETFD, 0, 0, 0, 0);
 	// node marks all its descriptors close-on-exec.
 	syscall_raw(SYS_fcntl, LAST_FD, F_SETFD, 0, 0, 0, 0);

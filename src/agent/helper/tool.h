@@ -16,9 +16,9 @@
 
 struct tool {
 	const char *const *arguments; /* the tool's path first; ended by NULL */
-	int fd;                       /* the recording's: the only one from 3 on that it gets */
-	int output;                   /* its standard output; -1: the program's */
-	bool stderr_is_own;           /* log_stderr_is_own() */
+	int fd;             /* the recording's: from 3 on it gets only this and the registry */
+	int output;         /* its standard output; -1: the program's */
+	bool stderr_is_own; /* log_stderr_is_own() */
 	bool alone; /* a session of its own, without the program's standard input and output */
 	int error;  /* of the exec, if that failed */
 };
@@ -32,6 +32,12 @@ extern char *const *tool_environment hidden;
 
 /* MALLOW_HELPER, or the installed tool. */
 const char *tool_path(void);
+
+/*
+ * Closes the descriptors from `first` on but fd and the registry's, which the tool inherits, too.
+ * By syscall_raw().
+ */
+void tool_close_others(int first, int fd);
 
 /*
  * Executes it. Not to be inlined into a function that runs on a stack which another process goes on

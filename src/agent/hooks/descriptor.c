@@ -1,7 +1,8 @@
 /*
- * Protects the recording's descriptor. The program does not know of it, so for the program that
- * number is not open. If the program closes it by a raw system call, that is noticed before the
- * next append (file.c).
+ * Protects the recording's descriptor, and the registry's, which children are to inherit
+ * (helper/registry.h). The program does not know of them, so for the program these numbers are not
+ * open. If the program closes the recording's by a raw system call, that is noticed before the next
+ * append (file.c). The registry's may be lost: there is another way to it.
  */
 #include <errno.h>
 #include <linux/close_range.h>
@@ -9,6 +10,7 @@
 #include "agent/arch/syscall.h"
 #include "agent/ground/signal_bracket.h"
 #include "agent/ground/state.h"
+#include "agent/helper/registry.h"
 #include "agent/hooks/hooks.h"
 #include "agent/record/recording.h"
 #include "base/compiler.h"
@@ -56,6 +58,8 @@ int hook_close(int fd)
 	hooks_resolve();
 	if (__builtin_expect(is_ours(fd), 0) && is_ours_still(fd))
 		return (int)next_functions_return(-EBADF);
+	if (unlikely(fd == registry_descriptor) && registry_is(fd))
+		return (int)next_functions_return(-EBADF);
 	return real.close(fd);
 }
 
@@ -82,36 +86,64 @@ static int close_between(unsigned int first, unsigned int last, int flags)
 	return (int)next_functions_return(syscall6(SYS_close_range, first, last, flags, 0, 0, 0));
 }
 
+/*
+ * Fills in the descriptors that are to stay open, ascending, and returns how many there are. flags:
+ * close_range()'s.
+ */
+static int list_kept(unsigned int kept[2], int flags)
+{
+	int fd = ours();
+	int count = 0;
+
+	// The recording's is close-on-exec anyway.
+	if (fd > 0 && !(flags & CLOSE_RANGE_CLOEXEC))
+		kept[count++] = (unsigned int)fd;
+	if (!registry_is(registry_descriptor))
+		return count;
+	kept[count++] = (unsigned int)registry_descriptor;
+	if (count == 2 && kept[0] > kept[1]) {
+		kept[1] = kept[0];
+		kept[0] = (unsigned int)registry_descriptor;
+	}
+	return count;
+}
+
 int hook_close_range(unsigned int first, unsigned int last, int flags)
 {
-	int fd;
-	int result;
+	unsigned int kept[2];
+	int count;
 
 	hooks_resolve();
-	fd = ours();
-	// Ours is close-on-exec anyway. An empty or wrong range is left to the kernel.
-	if (fd <= 0 || first > (unsigned int)fd || last < (unsigned int)fd ||
-	    flags & CLOSE_RANGE_CLOEXEC)
-		return real.close_range ? real.close_range(first, last, flags)
-					: (int)next_functions_return(syscall6(
-						  SYS_close_range, first, last, flags, 0, 0, 0));
-	result = close_between(first, (unsigned int)fd - 1, flags);
-	if (result == 0)
-		result = close_between((unsigned int)fd + 1, last, flags);
-	return result;
+	count = list_kept(kept, flags);
+	for (int i = 0; i < count; i++) {
+		// An empty or wrong range is left to the kernel.
+		if (first > kept[i] || last < kept[i])
+			continue;
+		if (close_between(first, kept[i] - 1, flags))
+			return -1;
+		first = kept[i] + 1;
+		if (kept[i] == last)
+			return 0;
+	}
+	return real.close_range ? real.close_range(first, last, flags)
+				: (int)next_functions_return(
+					  syscall6(SYS_close_range, first, last, flags, 0, 0, 0));
 }
 
 void hook_closefrom(int first)
 {
-	int fd;
+	unsigned int kept[2];
+	int count;
 
 	hooks_resolve();
-	fd = ours();
+	count = list_kept(kept, 0);
 	if (first < 0)
 		first = 0;
-	if (fd > 0 && first <= fd) {
-		close_between((unsigned int)first, (unsigned int)fd - 1, 0);
-		first = fd + 1;
+	for (int i = 0; i < count; i++) {
+		if ((unsigned int)first > kept[i])
+			continue;
+		close_between((unsigned int)first, kept[i] - 1, 0);
+		first = (int)kept[i] + 1;
 	}
 	if (real.closefrom)
 		real.closefrom(first);

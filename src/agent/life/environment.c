@@ -1,9 +1,13 @@
 #include "agent/life/environment.h"
 
+#include <errno.h>
+
+#include "agent/arch/syscall.h"
 #include "agent/event/thread.h"
 #include "agent/ground/libc.h"
 #include "agent/ground/own_pages.h"
 #include "agent/ground/text.h"
+#include "agent/helper/registry.h"
 #include "agent/helper/tool.h"
 #include "base/compiler.h"
 #include "base/preload.h"
@@ -233,6 +237,48 @@ static void *allocate(size_t size)
 	return thread->exec_memory;
 }
 
+bool environment_library_is_visible(void)
+{
+	int fd;
+
+	// A name without a slash, or with a $ORIGIN in it, is the loader's to find.
+	if (!library || *library != '/' || process_system_calls_forbidden())
+		return true;
+	for (const char *c = library; *c; c++)
+		if (*c == '$')
+			return true;
+	fd = sys_open(library, O_RDONLY | O_CLOEXEC, 0);
+	if (fd >= 0)
+		sys_close(fd);
+	return fd >= 0 || (fd != -ENOENT && fd != -ENOTDIR && fd != -EACCES && fd != -ELOOP);
+}
+
+/* The environment without this library. */
+static char *const *carry_nothing(char *const envp[], size_t *size)
+{
+	size_t count = count_entries(envp);
+	int preload = find(envp, PRELOAD);
+	size_t pointers = (count + 1) * sizeof(char *);
+	size_t length = preload >= 0 ? strlen(envp[preload]) + 1 : 0;
+	char **copy;
+	char *list;
+
+	if (preload < 0 || !config_preloads_us(envp[preload] + sizeof(PRELOAD) - 1))
+		return envp;
+	copy = allocate(pointers + length);
+	if (!copy)
+		return envp;
+	*size = pointers + length;
+	list = (char *)copy + pointers;
+	memcpy(list, envp[preload], length);
+	memcpy(copy, envp, pointers);
+	copy[preload] = list;
+	if (config_strip_preload(list + sizeof(PRELOAD) - 1))
+		memmove(copy + preload, copy + preload + 1,
+			(count - (size_t)preload) * sizeof(*copy));
+	return copy;
+}
+
 char *const *environment_carry(char *const envp[], size_t *size)
 {
 	size_t count = count_entries(envp);
@@ -244,6 +290,9 @@ char *const *environment_carry(char *const envp[], size_t *size)
 	*size = 0;
 	if (!config.value[SETTING_FOLLOW] || !library)
 		return envp;
+	registry_pass_on();
+	if (!environment_library_is_visible())
+		return carry_nothing(envp, size);
 	refresh_parent();
 	if (complete(envp))
 		return envp;

@@ -15,8 +15,8 @@
 #include "agent/ground/own_stack.h"
 #include "agent/ground/signal_bracket.h"
 #include "agent/ground/zero_memory.h"
+#include "agent/helper/registry.h"
 #include "agent/helper/stream_helper.h"
-#include "agent/helper/watcher.h"
 #include "agent/life/environment.h"
 #include "agent/life/thread.h"
 #include "agent/life/thread_ended.h"
@@ -108,6 +108,7 @@ bool process_read_settings(void)
 	warn_unknown_placeholder(SETTING_OUTPUT);
 	warn_unknown_placeholder(SETTING_LOGFILE);
 	environment_init();
+	registry_init();
 	if (!config.value[SETTING_FOLLOW])
 		config_hide_preload();
 	__atomic_store_n((int *)&state, READ, __ATOMIC_RELEASE);
@@ -162,14 +163,34 @@ static bool start_first(void)
  */
 static void hand_over(void)
 {
-	bool told = config.registry;
+	long result =
+		registry_tell(recording->file.fd, REGISTRY_OPENED, recording->file.path, false);
+	bool told = config.value[SETTING_STREAM_ONLY] ? result == 0 : config.registry != NULL;
 
-	if (config_is_live())
-		watcher_tell(recording->file.fd, LIVE_MESSAGE_OPENED, false);
-	else if (config.value[SETTING_STREAM_ONLY])
-		told = watcher_tell(recording->file.fd, LIVE_MESSAGE_OPENED, false) == 0;
+	recording->untold = told && registry_is_full(result);
 	if (config_streams() && !told)
 		stream_helper_start();
+}
+
+void process_tell_again(bool last)
+{
+	long result;
+
+	if (likely(!__atomic_load_n(&recording->untold, __ATOMIC_RELAXED)) ||
+	    process_system_calls_forbidden() || !file_keep_descriptor(&recording->file) ||
+	    !__atomic_exchange_n(&recording->untold, 0, __ATOMIC_RELAXED))
+		return;
+	result = registry_tell(recording->file.fd, REGISTRY_OPENED, recording->file.path, false);
+	if (!registry_is_full(result))
+		return;
+	__atomic_store_n(&recording->untold, 1, __ATOMIC_RELAXED);
+	if (!last)
+		return;
+	log_start(SETTING_LOG_ERROR);
+	log_string("recording '");
+	log_string(recording->file.path);
+	log_string("' is missing in mallow's list of the run: the socket for it was full");
+	log_end();
 }
 
 static enum process_state start(bool forked)
@@ -193,6 +214,7 @@ static enum process_state start(bool forked)
 	// A recording with a parent is of a later image of the run, and gets another name.
 	if (!recording_file_create(&recording->file, memcmp(parent, none, 16) != 0)) {
 		memcpy(process_id, forked ? parent : none, 16); // as before, for another try
+		registry_tell(-1, REGISTRY_REFUSED, recording->file.path, false);
 		return PROCESS_OFF;
 	}
 	recording_file_open(forked, parent);

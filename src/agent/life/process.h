@@ -27,6 +27,12 @@ bool process_prepare(void);
  */
 bool process_start(void);
 
+/*
+ * Tells the registry of the recording if its socket was full before. last: there is no later try,
+ * so a failure is logged. In a signal bracket; costs nothing if nothing is left to tell.
+ */
+void process_tell_again(bool last);
+
 /* After a recording could not begin, for want of a file: lets the next event try again. */
 void process_try_again(void);
 

@@ -6,6 +6,7 @@
 #include "agent/ground/libc.h"
 #include "agent/ground/log.h"
 #include "agent/ground/signal_bracket.h"
+#include "agent/life/process.h"
 #include "agent/life/thread.h"
 #include "agent/record/fact_record.h"
 #include "agent/record/memory_use.h"
@@ -149,6 +150,7 @@ static void end(void *argument)
 	const struct ending *ending = argument;
 	struct trace_header *header = process->header;
 
+	process_tell_again(true);
 	if (sink_holds_back())
 		process_end_held_back();
 	write_end(thread_self, ending->reason, ending->status);

@@ -178,6 +178,7 @@ static struct thread *begin(struct thread **own, bool *watch)
 
 	if (!process_start())
 		return NULL;
+	process_tell_again(false);
 	if (!*own)
 		*own = create();
 	else if (!(*own)->frames)

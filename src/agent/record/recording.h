@@ -16,6 +16,7 @@ struct recording {
 	struct file file;
 	struct modules modules;
 	uint64_t last_sample_ns; /* atomic; memory_use.h */
+	uint32_t untold;         /* atomic: the registry was full (helper/registry.h) */
 };
 
 /* Not NULL once `process` is not. */

@@ -83,25 +83,6 @@ static void fill_header(struct trace_header *header, bool forked, const uint8_t 
 	__atomic_store_n(&header->magic, TRACE_MAGIC, __ATOMIC_RELEASE);
 }
 
-/*
- * Appends the path to the list by which `mallow run` learns what was recorded: paths, each ended by
- * a NUL. An empty path: no recording could be created.
- */
-static void tell_run(const char *path)
-{
-	int fd;
-
-	// STREAM_ONLY: there is no path, and MALLOW_REGISTRY is a socket (watcher.h).
-	if (!config.registry || config.value[SETTING_STREAM_ONLY])
-		return;
-	fd = sys_open(config.registry, O_WRONLY | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0);
-	if (fd < 0)
-		return;
-	// In one write, so that the paths of images that begin at once do not mix.
-	sys_write(fd, path, strlen(path) + 1);
-	sys_close(fd);
-}
-
 bool recording_file_create(struct file *file, bool later)
 {
 	bool shared = config.value[SETTING_SLOTS] == SETTING_SLOTS_SHARED;
@@ -122,7 +103,6 @@ bool recording_file_create(struct file *file, bool later)
 	log_error_number(-error);
 	log_string("; the program runs unrecorded");
 	log_end();
-	tell_run("");
 	return false;
 }
 
@@ -131,8 +111,6 @@ void recording_file_open(bool forked, const uint8_t parent[16])
 	fill_header(process->header, forked, parent);
 	file_write_header(&recording->file);
 	config_publish_id(process_id);
-	if (!config_is_live())
-		tell_run(recording->file.path);
 }
 
 void recording_file_say(void)

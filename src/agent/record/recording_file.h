@@ -1,4 +1,4 @@
-/* Creates a recording: its id, its file and its header. Tells `mallow run` about it. */
+/* Creates a recording: its id, its file and its header. */
 #ifndef MALLOW_AGENT_RECORD_RECORDING_FILE_H
 #define MALLOW_AGENT_RECORD_RECORDING_FILE_H
 
@@ -17,9 +17,9 @@ void recording_file_make_id(uint8_t id[16]);
 bool recording_file_create(struct file *file, bool later);
 
 /*
- * After the file was created. recording_file_open() fills the header and tells `mallow run`.
- * forked: the recording is a forked child's. parent: the id of the recording that this one descends
- * from; zero: none. recording_file_say() writes a line to the log.
+ * After the file was created. recording_file_open() fills the header. forked: the recording is a
+ * forked child's. parent: the id of the recording that this one descends from; zero: none.
+ * recording_file_say() writes a line to the log.
  */
 void recording_file_open(bool forked, const uint8_t parent[16]);
 void recording_file_say(void);

@@ -86,17 +86,20 @@ class Tapped:
 
 
 class Tap:
-    def __init__(self, path):
-        self.path = str(path)
+    def __init__(self):
+        self.key, name = os.urandom(16).hex(), "tap-" + os.urandom(8).hex()
+        self.registry = f"{self.key}:0:0:{name}"  # src/trace/registry.h
         self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
-        self.socket.bind(self.path)
+        self.socket.bind("\0" + name)
         self.socket.settimeout(20)
         self.recordings = []
 
     def next(self):
         fds = array.array("i")
-        kind, ancillary, _, _ = self.socket.recvmsg(1, socket.CMSG_SPACE(fds.itemsize))
-        assert kind == b"\0"
+        message = self.key.encode() + b"x"
+        while message.startswith(self.key.encode() + b"x"):  # a recording could not be created
+            message, ancillary, _, _ = self.socket.recvmsg(4200, socket.CMSG_SPACE(fds.itemsize))
+        assert message.startswith(self.key.encode() + b"o")
         for level, what, data in ancillary:
             assert (level, what) == (socket.SOL_SOCKET, socket.SCM_RIGHTS)
             fds.frombytes(data)

@@ -54,8 +54,8 @@ def program(compile_sample):
 
 
 @pytest.fixture
-def tap(tmp_path):
-    made = Tap(tmp_path / "tap")
+def tap():
+    made = Tap()
     yield made
     made.close()
 
@@ -65,7 +65,7 @@ def start(program, preload, tap):
     running = []
 
     def run(threads=1, words=(), **settings):
-        settings = {"STREAM_ONLY": 1, "STREAM_BUFFER": BUFFER, "REGISTRY": tap.path, **settings}
+        settings = {"STREAM_ONLY": 1, "STREAM_BUFFER": BUFFER, "REGISTRY": tap.registry, **settings}
         running.append(Streamed(program, preload(**settings), threads, tap, words))
         return running[-1]
 
@@ -118,7 +118,7 @@ def test_whole_while_somebody_receives(threads, slots, start, tool, tmp_path):
     assert lost(recording) == 0 and pulled > BUFFER
     reader = assert_whole(streamed, recording.save(tmp_path / "r.mallow"), tool)
     assert reader.header.ended and reader.header.private_slots == (slots == "private")
-    assert not [name for name in os.listdir(tmp_path) if name not in ("tap", "r.mallow")]
+    assert not [name for name in os.listdir(tmp_path) if name != "r.mallow"]
 
 
 @pytest.mark.parametrize("slots", ["shared", "private"])
@@ -237,7 +237,7 @@ def test_tags_are_right_after_losses(start, tmp_path):
 @pytest.fixture
 def run_tapped(preload, tap, tmp_path):
     def run(command, **options):
-        environment = preload(STREAM_ONLY=1, REGISTRY=tap.path, FOLLOW=0)
+        environment = preload(STREAM_ONLY=1, REGISTRY=tap.registry, FOLLOW=0)
         run = subprocess.run([str(word) for word in command], env=environment, capture_output=True, text=True,
                              timeout=60, **options)
         return run, mallow_reader.read(tap.next().save(tmp_path / "r.mallow"))
@@ -283,7 +283,7 @@ def run_faulty(compile_sample, tap, tmp_path):
     program = compile_sample("all_calls", "gcc", "-O1")
 
     def run(library, registry=None, **settings):
-        settings = {"STREAM_ONLY": 1, "CONNECT": "far", "HELPER": "/bin/true", "REGISTRY": registry or tap.path,
+        settings = {"STREAM_ONLY": 1, "CONNECT": "far", "HELPER": "/bin/true", "REGISTRY": registry or tap.registry,
                     "STREAM_BUFFER": BUFFER, **settings}
         environment = clean_environment({f"MALLOW_{name}": value for name, value in settings.items()})
         run = subprocess.run([program], capture_output=True, text=True, timeout=60,
@@ -420,7 +420,7 @@ def test_not_by_the_library_under_mallow_run(helper, start, tap):
 
 def test_by_the_library_if_nobody_takes_it(helper, program, preload, tmp_path):
     """`mallow run` is gone."""
-    streamed = Streamed(program, preload(HELPER=helper, CONNECT="far", STREAM_ONLY=1, REGISTRY=tmp_path / "gone"), 1)
+    streamed = Streamed(program, preload(HELPER=helper, CONNECT="far", STREAM_ONLY=1, REGISTRY="0" * 32 + ":0:0:gone"), 1)
     streamed.round(10)
     started(helper, 1)
     streamed.process.stdin.close()

@@ -643,7 +643,7 @@ def test_environment(mallow, agent, tmp_path):
     assert seen["MALLOW_DEPTH"] == "99" and seen["MALLOW_OUTPUT"] == str(tmp_path / "r")
     assert seen["MALLOW_SLOTS"] == "shared" and seen["MALLOW_LOG"] == "error"
     assert "MALLOW_FOLLOW" not in seen
-    assert not os.path.exists(seen["MALLOW_REGISTRY"])
+    assert re.fullmatch(r"[0-9a-f]{32}:\d+:\d+:mallow-[0-9a-f]{16}", seen["MALLOW_REGISTRY"])
 
 
 def test_summary(mallow, agent, tmp_path):

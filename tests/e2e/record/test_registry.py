@@ -1,0 +1,214 @@
+"""No recording of a run is lost sight of: other users, sandboxes, chroots, no /tmp, and who sends rubbish."""
+import os
+import re
+import shutil
+import subprocess
+
+import pytest
+
+import mallow_reader
+from conftest import clean_environment, need
+
+NOBODY = 65534
+AS_NOBODY = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups"]
+RAW_CLOSE = "import ctypes, os, sys; ctypes.CDLL(None).syscall(436, 3, -1, 0); os.execv(sys.argv[1], sys.argv[1:])"
+
+
+@pytest.fixture
+def root(tmp_path_factory):
+    """A directory in which everybody may write, and that everybody reaches."""
+    if os.getuid() != 0:
+        pytest.skip("this takes the rights of root")
+    need("setpriv")
+    path = tmp_path_factory.mktemp("root")
+    for folder in (path, *path.parents):
+        if folder.stat().st_uid == 0 and str(folder).startswith("/tmp/"):
+            folder.chmod(0o755)
+    path.chmod(0o1777)
+    return path
+
+
+@pytest.fixture
+def run(mallow, agent, root):
+    def run(*command, environment=(), status=0):
+        ran = subprocess.run([mallow, "run", "-o", root / "r.%p.%n.mallow", *command], capture_output=True, text=True,
+                             cwd=root, timeout=60, env=clean_environment(dict(environment)))
+        assert ran.returncode == status, ran.stderr
+        return ran
+    return run
+
+
+def unshared(*options):
+    """unshare with these options; skips where the kernel or a sandbox forbids it."""
+    words = [need("unshare"), *options]
+    if subprocess.run([*words, "true"], capture_output=True, check=False).returncode:
+        pytest.skip("no namespaces can be made here")
+    return words
+
+
+def listed(stderr):
+    """{program: path} of the table and of the first recording."""
+    first = re.search(r"^mallow: (\S+).*\(pid", stderr, re.M)
+    found = {os.path.basename(first[1]): re.search(r"^  recording   (\S+)", stderr, re.M)[1]}
+    for program, path in re.findall(r"^ +\d+ +[\d.]+ \w+ +[\d.]+ \w+ +[\d.]+ \w+  (\S+)  (\S+)$", stderr, re.M):
+        found.setdefault(program, path)
+    return found
+
+
+def is_finished(path):
+    return bool(mallow_reader.read(path).header.finished)
+
+
+def make_chroot(folder, *files):
+    """The files, and the libraries that they need, in a root of their own."""
+    wanted = set(files)
+    for file in files:
+        for word in subprocess.run(["ldd", file], capture_output=True, text=True, check=False).stdout.split():
+            if word.startswith("/"):
+                wanted.add(word)
+    for file in wanted:
+        to = folder / str(file).lstrip("/")
+        to.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(file, to)
+    return folder
+
+
+@pytest.mark.parametrize("way", ["setpriv", "su", "sudo"])
+def test_another_user(way, run, root):
+    """Its recording is listed, and finished: by that user's rights, so it stays that user's."""
+    words = {"setpriv": AS_NOBODY, "su": ["su", "-s", "/bin/sh", "nobody", "-c"], "sudo": ["sudo", "-n", "-u", "nobody"]}
+    need(words[way][0])
+    command = "sleep 0" if way == "su" else ("sleep", "0")
+    ran = run("env", "TMPDIR=/nowhere", *words[way], *([command] if way == "su" else command))
+    path = root / listed(ran.stderr)["sleep"]
+    assert path.stat().st_uid == NOBODY and path.stat().st_mode & 0o777 == 0o600
+    assert is_finished(path) and "left as" not in ran.stderr
+
+
+def test_another_user_without_rights_to_finish(run, root):
+    """A file in a directory that its owner may not write to is left, and one line says so."""
+    closed = root / "closed"
+    closed.mkdir()
+    closed.chmod(0o777)
+    script = f"cd {closed}; {' '.join(AS_NOBODY)} sh -c 'sleep 0; :'; chmod 755 {closed}"
+    ran = run("-o", closed / "x.%p.%n.mallow", "sh", "-c", script)
+    lines = re.findall(r"^mallow: recording of uid 65534, left as the program wrote it: (\S+)$", ran.stderr, re.M)
+    assert sorted(os.path.basename(path) for path in lines) == \
+        sorted(path.name for path in closed.iterdir() if path.stat().st_uid == NOBODY)
+    assert len(lines) == 2 and not any(is_finished(path) for path in lines)
+
+
+@pytest.mark.parametrize("way", ["inherited", "address"])
+def test_both_ways_to_the_registry(way, run, root):
+    """The descriptor goes into other namespaces. Where a program closes it, the address is left."""
+    words = unshared("--mount", "--net", "--pid", "--fork") if way == "inherited" else \
+        ["/usr/bin/python3", "-c", RAW_CLOSE]
+    ran = run(*words, need("sleep"), "0")
+    assert is_finished(root / listed(ran.stderr)["sleep"])
+
+
+def test_the_descriptor_is_protected(run):
+    """The program sees no descriptor more than without mallow, and cannot close it by accident."""
+    script = ("import os, subprocess\n"
+              "number = int(os.environ['MALLOW_REGISTRY'].split(':')[1])\n"
+              "os.closerange(3, 4096)\n"
+              "os.set_inheritable(number, False)\n"
+              "print(subprocess.run(['readlink', f'/proc/self/fd/{number}'], capture_output=True, text=True).stdout)")
+    ran = run("/usr/bin/python3", "-c", script)
+    assert ran.stdout.startswith("socket:"), ran.stdout
+
+
+def test_a_sandbox(run, root):
+    """What lies where only its process sees it is copied, if it is ours; else left, and one line says so."""
+    box = root / "box"
+    box.mkdir()
+    script = (f"mount -t tmpfs -o mode=1777 tmpfs {box}; cd {box}; MALLOW_OUTPUT={box}/in.%p.mallow sleep 0; "
+              f"MALLOW_OUTPUT={box}/other.%p.mallow {' '.join(AS_NOBODY)} sleep 0; :")
+    ran = run(*unshared("--mount"), "sh", "-c", script)
+    copied, where = re.search(r"^mallow: '(\S+)' of process \d+ lay where only that process could see it: copied to "
+                              r"'(\S+)'$", ran.stderr, re.M).groups()
+    assert copied == f"{box}/{where}" and is_finished(root / where)
+    assert re.search(rf"^mallow: recording of uid {NOBODY}, left as the program wrote it: {box}/other\.\d+\.mallow"
+                     r"(\.1)? \(as that program sees it\)$", ran.stderr, re.M), ran.stderr
+    assert not list(box.iterdir())
+
+
+def test_a_chroot_with_the_library(run, root, agent):
+    """The path is not the one that its process knows."""
+    where = make_chroot(root / "there", need("sleep"), agent.resolve())
+    ran = run("chroot", where, need("sleep"), "0")
+    path, = where.rglob("r.*.mallow*")
+    assert f"  {path.relative_to(root)}\n" in ran.stderr and is_finished(path), ran.stderr
+
+
+@pytest.mark.parametrize("command", ["run", "live"])
+def test_a_chroot_without_the_library(command, mallow, agent, root):
+    """The program's loader must not complain in its name."""
+    where = make_chroot(root / "there", need("echo"))
+    environment = clean_environment({"MALLOW_OUTPUT": str(root / "r.%p.mallow")})
+    script = f"chroot {where} {need('echo')} hi 2>&1; env LD_PRELOAD=nothing.so chroot {where} {need('echo')} ho 2>&1"
+    ran = subprocess.run([mallow, command, "sh", "-c", script], capture_output=True, text=True, cwd=root,
+                         env=environment, check=True)
+    lines = ran.stdout.splitlines()
+    assert "hi" in lines and "ho" in lines and "libmallow" not in ran.stdout, ran.stdout
+    assert ran.stdout.count("nothing.so") == ran.stdout.count("ERROR: ld.so") > 0
+
+
+@pytest.mark.parametrize("command", ["run", "live"])
+def test_no_directory_for_temporary_files(command, mallow, agent, root):
+    """As in a container with a read-only root: only the directory of the output can be written to."""
+    words = unshared("--mount")
+    script = (f"mkdir -p /var/tmp/{root.name}; cd /var/tmp/{root.name}; mount -t tmpfs -o ro tmpfs /tmp; "
+              f"{mallow} {command} echo hi; status=$?; ls; rm -rf /var/tmp/{root.name}; exit $status")
+    ran = subprocess.run([*words, "sh", "-c", script], capture_output=True, text=True,
+                         env=clean_environment({"MALLOW_OUTPUT": "r.mallow"}))
+    assert ran.returncode == 0 and ran.stdout.startswith("hi\n"), ran.stderr
+    assert ("r.mallow" in ran.stdout) == (command == "run") and "cannot" not in ran.stderr
+
+
+HOSTILE = """
+import array, ctypes, os, socket, sys
+key, number, inode, name = os.environ["MALLOW_REGISTRY"].split(":")
+key, number, mine, roots = key.encode(), int(number), sys.argv[1], sys.argv[2]
+by_name = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+by_name.connect("\\0" + name)
+sockets = [socket.socket(fileno=os.dup(number)), by_name]
+
+def say(text, *fds):
+    for way in sockets:
+        parts = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", fds))] if fds else []
+        way.sendmsg([text], parts)
+
+os.mkfifo(mine + "/fifo")
+open(mine + "/large", "wb").truncate(1 << 40)
+passwd, null = os.open("/etc/passwd", os.O_RDONLY), os.open("/dev/null", os.O_RDWR)
+for text in (b"", b"x", key, key + b"?", key + b"o", b"0" * 32 + b"o/x", key + b"o" + b"/" * 5000, key + b"l", key + b"m"):
+    say(text)
+    say(text, passwd)
+for fd in (passwd, null, os.open(mine + "/fifo", os.O_RDWR), os.open("/", os.O_RDONLY), os.open(mine + "/large", os.O_RDWR),
+           os.memfd_create("x"), sockets[0].fileno()):
+    say(key + b"o" + roots.encode(), fd)
+    say(key + b"o/etc/passwd\\n\\033[2J", fd)
+say(key + b"o/many", *[passwd] * 200)
+for i in range(1500):
+    say(key + b"o/%d" % i, passwd)
+    say(b"rubbish")
+"""
+
+
+def test_a_hostile_sender(mallow, run, root):
+    """Another user's program with the key of the run: nothing is opened, replaced or lost, and what it sent is counted."""
+    (root / "theirs").mkdir()
+    (root / "theirs").chmod(0o777)
+    roots = root / "roots.mallow"
+    subprocess.run([mallow, "run", "-o", roots, "sleep", "0"], capture_output=True, check=True)
+    before = roots.read_bytes(), roots.stat().st_ino
+    script = f"{' '.join(AS_NOBODY)} /usr/bin/python3 \"$@\" && sleep 0; :"
+    ran = run("sh", "-c", script, "sh", "-c", HOSTILE, root / "theirs", roots)
+    assert "Traceback" not in ran.stderr, ran.stderr
+    assert is_finished(root / listed(ran.stderr)["sleep"])
+    assert (roots.read_bytes(), roots.stat().st_ino) == before
+    assert re.search(r"^mallow: other users' files that are no recordings were sent: \d+$", ran.stderr, re.M)
+    assert re.search(r"^mallow: recordings of other users or in sandboxes that are not listed, because they are too many: \d+$",
+                     ran.stderr, re.M)
+    assert "\033" not in ran.stderr and ran.stderr.count("\n") < 60
