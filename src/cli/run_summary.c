@@ -130,7 +130,7 @@ static void put_main(struct buf *buf, const struct style *style, const struct ru
 		buf_printf(buf, "  ended by signal %d (%s)\n", WTERMSIG(end->wait_status),
 			   strsignal(WTERMSIG(end->wait_status)));
 	if (headline->clause != HEADLINE_NOTHING ||
-	    (headline->fact_count && headline->facts[0].fact == HEADLINE_MAPPED)) {
+	    (headline->fact_count && headline_needs_no_blocks(&headline->facts[0]))) {
 		findings_text_headline(buf, style, headline);
 		buf_char(buf, '\n');
 	}

@@ -240,6 +240,11 @@ static void put_doubt(const struct sentence *sentence)
 		put(sentence, "'s own allocator, whose blocks no number here counts: "
 			      "--force-malloc shows them");
 		break;
+	case FINDING_UNEXPLAINED:
+		put_bytes(sentence, FINDING_NUMBER_bytes);
+		put(sentence, " or more resident is in no block and no mapping that was recorded: "
+			      "mallow does not see what it is for");
+		break;
 	case FINDING_SAMPLED:
 		put(sentence, "a sample, one in ");
 		put_bytes(sentence, FINDING_NUMBER_mean_bytes);

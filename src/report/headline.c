@@ -75,12 +75,16 @@ void headline_write_peak(struct buf *buf, const struct style *style,
 }
 
 static void put_fact(struct buf *buf, const struct style *style, const struct headline *headline,
-		     unsigned int which)
+		     const struct headline_said *said)
 {
-	const uint64_t *numbers = headline->facts[which].numbers;
+	const uint64_t *numbers = said->numbers;
 	bool ended = headline->ended;
 
-	switch (headline->facts[which].fact) {
+	switch (said->fact) {
+	case HEADLINE_UNEXPLAINED:
+		put_bytes(buf, style, numbers[0]);
+		buf_text(buf, " or more is resident that no recorded block or mapping explains.");
+		break;
 	case HEADLINE_UNSEEN:
 		buf_text(buf, "Up to ");
 		put_bytes(buf, style, numbers[0]);
@@ -130,10 +134,18 @@ static void put_fact(struct buf *buf, const struct style *style, const struct he
 		buf_char(buf, '.');
 		break;
 	case HEADLINE_MAPPINGS_LEFT:
-		buf_text(buf, numbers[1] ? "Every block of your own code was freed; "
-					 : "Every block was freed; ");
-		put_bytes(buf, style, numbers[0]);
-		buf_text(buf, " of its own mappings were not.");
+		buf_text(buf, numbers[1] ? "Every block of your own code was freed"
+					 : "Every block was freed");
+		if (numbers[0]) {
+			buf_text(buf, "; ");
+			put_bytes(buf, style, numbers[0]);
+			buf_text(buf, " of its own mappings were not");
+		}
+		buf_char(buf, '.');
+		break;
+	case HEADLINE_SEEN_FREED:
+		buf_text(buf, numbers[0] ? "Every block of your own code that was seen was freed."
+					 : "Every block that was seen was freed.");
 		break;
 	case HEADLINE_ALL_FREED:
 		buf_text(buf, "Everything was freed.");
@@ -148,10 +160,17 @@ void headline_write_facts(struct buf *buf, const struct style *style,
 
 	for (unsigned int i = 0; i < headline->fact_count; i++) {
 		// Of a program without blocks only this can be said.
-		if (!headline->peak_bytes && headline->facts[i].fact != HEADLINE_MAPPED)
+		if (!headline->peak_bytes && !headline_needs_no_blocks(&headline->facts[i]))
 			continue;
 		if (buf->size > before)
 			buf_char(buf, ' ');
-		put_fact(buf, style, headline, i);
+		put_fact(buf, style, headline, &headline->facts[i]);
 	}
+}
+
+void headline_write_freed(struct buf *buf, const struct style *style,
+			  const struct headline *headline)
+{
+	if (headline->peak_bytes && headline->freed.fact != HEADLINE_NEVER_FREED)
+		put_fact(buf, style, headline, &headline->freed);
 }

@@ -19,4 +19,11 @@ void headline_write_peak(struct buf *buf, const struct style *style,
 void headline_write_facts(struct buf *buf, const struct style *style,
 			  const struct headline *headline);
 
+/*
+ * Writes what can be said of the end if all blocks of own code were freed: "Everything was freed."
+ * Nothing if they were not, or nothing was allocated.
+ */
+void headline_write_freed(struct buf *buf, const struct style *style,
+			  const struct headline *headline);
+
 #endif

@@ -148,7 +148,15 @@ class Tool:
         assert len(ours) == len(theirs), "sites"
         for stack, row in ours.items():
             assert theirs.get(stack) == row, f"stack {[hex(pc) for pc in stack]}"
+        assert_agrees_with_memory(report)
         return report
+
+
+def assert_agrees_with_memory(report):
+    """Of every sample the memory that is resident is explained, and what is said of its end is true."""
+    assert "unexplained" not in [finding["kind"] for finding in report["findings"]]
+    if "Everything" in report["headline"]["freed"]:
+        assert not report.get("mapped", {}).get("left_bytes")
 
 
 FIELDS = ("calls", "total_bytes", "peak_bytes", "own_peak_bytes", "leaked_bytes", "temporary")

@@ -114,6 +114,10 @@ struct err *find_doubts(struct finding_search *search)
 		err = find_broken(search);
 	if (!err)
 		err = find_hidden(search);
+	if (!err && search->resident->unexplained)
+		err = doubt(search, FINDING_UNEXPLAINED, FINDING_NUMBER_bytes,
+			    search->resident->unexplained, FINDING_NUMBER_resident_bytes,
+			    search->resident->anonymous);
 	if (!err && facts->sample_mean)
 		err = doubt(search, FINDING_SAMPLED, FINDING_NUMBER_mean_bytes, facts->sample_mean,
 			    FINDING_NUMBER_mean_bytes, facts->sample_mean);

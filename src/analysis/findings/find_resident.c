@@ -1,6 +1,5 @@
 /* Memory that the process has and no block needs, and blocks that the process has no memory for. */
 #include "analysis/findings/finding_search.h"
-#include "analysis/views/resident.h"
 #include "hosted/cleanup.h"
 
 #define PAGES_PERCENT 50 /* pages that are used to this part or more are well used */
@@ -162,16 +161,15 @@ struct err *find_mapped(struct finding_search *search)
 {
 	struct finding finding = {
 		.kind = FINDING_MAPPED, .stack = RECORDING_NONE, .view = "mappings"};
-	struct resident resident;
+	const struct resident *resident = search->resident;
 	struct err *err;
 
-	resident_compare(search->recording, search->mappings, &resident);
-	if (!resident.mapped)
+	if (!resident->mapped)
 		return NULL;
-	finding.bytes = resident.mapped;
-	finding_set(&finding, FINDING_NUMBER_at_ns, resident.at_ns);
-	finding_set(&finding, FINDING_NUMBER_bytes, resident.mapped);
-	finding_set(&finding, FINDING_NUMBER_resident_bytes, resident.anonymous);
+	finding.bytes = resident->mapped;
+	finding_set(&finding, FINDING_NUMBER_at_ns, resident->at_ns);
+	finding_set(&finding, FINDING_NUMBER_bytes, resident->mapped);
+	finding_set(&finding, FINDING_NUMBER_resident_bytes, resident->anonymous);
 	err = set_mapper(search, &finding);
 	return err ? err : finding_search_add(search, &finding);
 }

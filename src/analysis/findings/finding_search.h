@@ -5,6 +5,7 @@
 #include "analysis/facts/run_facts.h"
 #include "analysis/findings/findings.h"
 #include "analysis/findings/percent.h"
+#include "analysis/views/resident.h"
 #include "hosted/arena.h"
 #include "hosted/vec.h"
 
@@ -28,6 +29,7 @@ struct finding_search {
 	const struct run_facts *facts; /* NULL: not known */
 	struct own_functions *functions;
 	const struct map_sites *mappings;
+	const struct resident *resident;
 	const struct site *sites;
 	uint32_t site_count;
 	uint64_t *values; /* one for each site, for own_functions_pick() */

@@ -9,9 +9,11 @@ struct findings {
 	struct arena arena; /* values of conditions */
 	struct own_functions *functions;
 	struct map_sites mappings;
+	struct resident resident;
 	struct finding *items;
 	uint32_t count;
 	const char *missing;
+	bool looked_for;
 };
 
 static const struct {
@@ -114,18 +116,22 @@ struct err *findings_create(const struct recording *recording, struct symbolized
 	if (err)
 		return err;
 	findings->missing = out_of_scope(recording);
+	findings->looked_for = !findings->missing;
 	if (!findings->missing && !search.facts)
 		findings->missing = "the recording's blocks were not read";
 	search.functions = findings->functions;
 	search.mappings = &findings->mappings;
+	search.resident = &findings->resident;
 	search.arena = &findings->arena;
 	search.sites = recording_sites(recording, &search.site_count);
 	search.values = calloc((size_t)search.site_count + 1, sizeof(*search.values));
 	if (!search.values)
 		return err_no_memory();
-	if (!out_of_scope(recording))
+	if (findings->looked_for)
 		err = map_sites_create_all(recording, symbolized, &findings->mappings);
-	if (!err && !out_of_scope(recording))
+	if (!err && findings->looked_for)
+		resident_compare(recording, &findings->mappings, &findings->resident);
+	if (!err && findings->looked_for)
 		err = search_all(&search);
 	free(search.values);
 	if (search.found.count)
@@ -161,7 +167,7 @@ const char *findings_missing(const struct findings *findings)
 
 const struct map_sites *findings_mappings(const struct findings *findings)
 {
-	return &findings->mappings;
+	return findings->looked_for ? &findings->mappings : NULL;
 }
 
 struct own_functions *findings_functions(const struct findings *findings)

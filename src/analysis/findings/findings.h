@@ -138,7 +138,7 @@ const struct finding *findings_list(const struct findings *findings, uint32_t *c
 /* Why some kinds could not be looked for. NULL: all were. */
 const char *findings_missing(const struct findings *findings);
 
-/* What the program mapped itself; none, if nothing was looked for. */
+/* What the program mapped itself. NULL: nothing is looked for in such a recording. */
 const struct map_sites *findings_mappings(const struct findings *findings);
 
 /* The functions of the recording, for the headline. */

@@ -22,11 +22,9 @@ const char *headline_clause_name(enum headline_clause clause)
 /* Adds a fact, unless two are there. */
 static void add(struct headline *headline, enum headline_fact fact, uint64_t first, uint64_t second)
 {
-	if (headline->fact_count == HEADLINE_FACTS)
-		return;
-	headline->facts[headline->fact_count].fact = fact;
-	headline->facts[headline->fact_count].numbers[0] = first;
-	headline->facts[headline->fact_count++].numbers[1] = second;
+	if (headline->fact_count < HEADLINE_FACTS)
+		headline->facts[headline->fact_count++] =
+			(struct headline_said){fact, {first, second}};
 }
 
 /* The first finding of a kind: that with the most bytes at stake. NULL: none. */
@@ -41,14 +39,40 @@ static const struct finding *first_of(const struct findings *findings, enum find
 	return NULL;
 }
 
+/*
+ * What can be said of the end. own: something that own code allocated is never freed. mappings
+ * NULL: not known. seen: nothing is known to be unseen.
+ */
+static struct headline_said freed(const struct recording_summary *sum,
+				  const struct map_sites *mappings, bool own, bool seen)
+{
+	uint64_t left = mappings ? mappings->of[MAP_KIND_MEMORY].left_bytes +
+					   mappings->of[MAP_KIND_LANGUAGE].left_bytes
+				 : 0;
+
+	if (sum->leaked_blocks && own)
+		return (struct headline_said){HEADLINE_NEVER_FREED,
+					      {sum->leaked_bytes, sum->leaked_blocks}};
+	if (left || !mappings)
+		return (struct headline_said){HEADLINE_MAPPINGS_LEFT, {left, sum->leaked_bytes}};
+	if (!seen)
+		return (struct headline_said){HEADLINE_SEEN_FREED, {sum->leaked_bytes, 0}};
+	if (sum->leaked_blocks)
+		return (struct headline_said){HEADLINE_LIBRARIES, {sum->leaked_bytes, 0}};
+	return (struct headline_said){HEADLINE_ALL_FREED, {0, 0}};
+}
+
 /* What grows may be several findings, and stacks may be in more than one: the largest is said. */
 static void add_facts(const struct recording *recording, const struct findings *findings, bool own,
 		      struct headline *headline)
 {
 	const struct recording_summary *sum = recording_summary(recording);
-	const struct map_sum *maps = findings_mappings(findings)->of;
-	uint64_t left = maps[MAP_KIND_MEMORY].left_bytes + maps[MAP_KIND_LANGUAGE].left_bytes;
-	const struct finding *finding = first_of(findings, FINDING_HIDDEN_HEAP);
+	const struct finding *finding = first_of(findings, FINDING_UNEXPLAINED);
+	bool seen = !finding;
+
+	if (finding)
+		add(headline, HEADLINE_UNEXPLAINED, finding->numbers[FINDING_NUMBER_bytes], 0);
+	finding = first_of(findings, FINDING_HIDDEN_HEAP);
 
 	if (finding && finding->numbers[FINDING_NUMBER_bytes] > sum->peak_bytes) {
 		add(headline, HEADLINE_UNSEEN, finding->numbers[FINDING_NUMBER_bytes], 0);
@@ -73,14 +97,10 @@ static void add_facts(const struct recording *recording, const struct findings *
 	finding = first_of(findings, FINDING_WRONG_FREES);
 	if (finding)
 		add(headline, HEADLINE_WRONG_FREES, finding->numbers[FINDING_NUMBER_calls], 0);
-	if (!headline->fact_count && !own && left)
-		add(headline, HEADLINE_MAPPINGS_LEFT, left, sum->leaked_bytes);
-	if (!headline->fact_count && sum->leaked_blocks && !own)
-		add(headline, HEADLINE_LIBRARIES, sum->leaked_bytes, 0);
-	else if (!headline->fact_count && sum->leaked_blocks)
-		add(headline, HEADLINE_NEVER_FREED, sum->leaked_bytes, sum->leaked_blocks);
+	headline->freed = freed(sum, findings_mappings(findings), own, seen);
 	if (!headline->fact_count)
-		add(headline, HEADLINE_ALL_FREED, 0, 0);
+		add(headline, headline->freed.fact, headline->freed.numbers[0],
+		    headline->freed.numbers[1]);
 }
 
 /* *ret: something that is never freed was allocated by own code, and not for a library's state. */

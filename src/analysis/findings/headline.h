@@ -18,19 +18,33 @@ enum headline_clause {
 
 /* Facts of the second line, in this order; at most two are said. */
 enum headline_fact {
-	HEADLINE_UNSEEN,    /* a language's own allocator mapped more than the peak: bytes */
-	HEADLINE_MAPPED,    /* the program's own mappings: bytes resident, mappings */
-	HEADLINE_GROWS,     /* never freed, and growing to the end: bytes, bytes_per_second */
-	HEADLINE_RESIDENT,  /* stayed resident: resident_bytes, live_bytes */
-	HEADLINE_TEMPORARY, /* temporary calls: calls of all_calls */
+	HEADLINE_UNEXPLAINED, /* resident, and neither in blocks nor in mappings: bytes */
+	HEADLINE_UNSEEN,      /* a language's own allocator mapped more than the peak: bytes */
+	HEADLINE_MAPPED,      /* the program's own mappings: bytes resident, mappings */
+	HEADLINE_GROWS,       /* never freed, and growing to the end: bytes, bytes_per_second */
+	HEADLINE_RESIDENT,    /* stayed resident: resident_bytes, live_bytes */
+	HEADLINE_TEMPORARY,   /* temporary calls: calls of all_calls */
 	HEADLINE_WRONG_FREES,
 	HEADLINE_NEVER_FREED,   /* none of these, but not everything was freed: bytes, blocks */
 	HEADLINE_LIBRARIES,     /* the same, but all of it is libraries' state: bytes */
-	HEADLINE_MAPPINGS_LEFT, /* none of these: all blocks, but not all mappings: bytes */
+	HEADLINE_MAPPINGS_LEFT, /* all blocks, but not all mappings: bytes, 0: not known; bytes of
+				   libraries */
+	HEADLINE_SEEN_FREED,    /* all that was seen: bytes of libraries */
 	HEADLINE_ALL_FREED,     /* none of these, and everything was */
 };
 
 #define HEADLINE_FACTS 2
+
+struct headline_said {
+	enum headline_fact fact;
+	uint64_t numbers[2];
+};
+
+/* Whether it is said of a program that allocated nothing, too. */
+static inline bool headline_needs_no_blocks(const struct headline_said *said)
+{
+	return said->fact == HEADLINE_MAPPED || said->fact == HEADLINE_UNEXPLAINED;
+}
 
 struct headline {
 	enum headline_clause clause;
@@ -46,11 +60,9 @@ struct headline {
 	bool block_freed;
 	struct picked_function block_function;
 	uint64_t steady_ns; /* of HEADLINE_STEADY: since when */
-	struct {
-		enum headline_fact fact;
-		uint64_t numbers[2];
-	} facts[HEADLINE_FACTS];
+	struct headline_said facts[HEADLINE_FACTS];
 	unsigned int fact_count;
+	struct headline_said freed;       /* HEADLINE_NEVER_FREED or one behind it, said or not */
 	const char *unseen;               /* of HEADLINE_UNSEEN: the language */
 	const struct named_frame *mapper; /* of HEADLINE_MAPPED; NULL: no own code */
 	bool ended; /* the recording has the program's end: what is live then is never freed */

@@ -2,6 +2,9 @@
 
 #include <sys/mman.h>
 
+#include "symbols/elf_image.h"
+#include "symbols/program_file.h"
+
 /* What blocks of one size cost beside their bytes; of a site, by the mean. */
 static uint64_t cost_of(uint64_t bytes, uint64_t blocks)
 {
@@ -84,6 +87,45 @@ static uint64_t private_files(const struct recording *recording)
 	return bytes;
 }
 
+/* How much of a module is data: static variables, tables that the loader fills. */
+static uint64_t data_of(const struct recorded_module *module)
+{
+	cleanup(elf_image_close_at) struct elf_image *image = NULL;
+	uint64_t bytes = 0;
+	size_t count = 0;
+	struct err *err;
+
+	if (!program_file_exists(module->path))
+		return 0;
+	err = program_file_open(module->path, module->build_id, module->build_id_size, &image);
+	// Of a file that is not here all may be.
+	if (err || elf_getphdrnum(image->elf, &count)) {
+		err_destroy(err);
+		return module->end - module->start;
+	}
+	for (size_t i = 0; i < count; i++) {
+		GElf_Phdr header;
+
+		if (gelf_getphdr(image->elf, (int)i, &header) && header.p_type == PT_LOAD &&
+		    header.p_flags & PF_W)
+			bytes += header.p_memsz;
+	}
+	return bytes;
+}
+
+/* Of all modules; generations of a file have one place. */
+static uint64_t static_data(const struct recording *recording)
+{
+	uint32_t count;
+	const struct recorded_module *modules = recording_modules(recording, &count);
+	uint64_t bytes = 0;
+
+	for (uint32_t i = 0; i < count; i++)
+		if (!modules[i].generation)
+			bytes += data_of(&modules[i]);
+	return bytes;
+}
+
 static uint64_t above(uint64_t a, uint64_t b)
 {
 	return a > b ? a - b : 0;
@@ -133,5 +175,9 @@ void resident_compare(const struct recording *recording, const struct map_sites 
 		 private_files(recording) + RESIDENT_FIRST_STACK +
 		 threads_at_once(recording) * RESIDENT_THREAD_STACK;
 	found.unexplained = enough(above(found.anonymous, most + own + others), found.anonymous);
+	if (found.unexplained) // files are read only where it matters
+		found.unexplained =
+			enough(above(found.anonymous, most + own + others + static_data(recording)),
+			       found.anonymous);
 	*ret = found;
 }

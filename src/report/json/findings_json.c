@@ -3,6 +3,7 @@
 #include "hosted/cleanup.h"
 #include "report/finding_sentence.h"
 #include "report/headline.h"
+#include "report/json/mappings_json.h"
 
 CLEANUP_DEFINE(struct findings *, findings_destroy);
 
@@ -48,6 +49,10 @@ static struct err *put_headline(struct json_writer *json, struct json_stacks *st
 		return err;
 	headline_write_facts(&text, &plain, headline);
 	err = put_text(json, "second", &text);
+	if (err)
+		return err;
+	headline_write_freed(&text, &plain, headline);
+	err = put_text(json, "freed", &text);
 	if (err)
 		return err;
 	json_field_text(json, "clause", headline_clause_name(headline->clause));
@@ -130,6 +135,12 @@ struct err *findings_json_write(struct json_writer *json, struct json_stacks *st
 		err = headline_make(recording, findings, &headline);
 	if (err)
 		return err;
+	if (findings_mappings(findings)) {
+		json_key(json, "mapped");
+		json_object(json);
+		mappings_json_sum(json, &findings_mappings(findings)->of[MAP_KIND_MEMORY]);
+		json_end(json);
+	}
 	json_key(json, "headline");
 	err = put_headline(json, stacks, &headline);
 	if (err)

@@ -3,7 +3,6 @@
 #include "analysis/views/hidden_heaps.h"
 #include "hosted/cleanup.h"
 #include "report/json/findings_json.h"
-#include "report/json/mappings_json.h"
 #include "report/site_order.h"
 
 static double seconds(uint64_t ns)
@@ -170,22 +169,6 @@ static struct err *put_unseen(struct json_writer *json, const struct recording *
 	return NULL;
 }
 
-/* What the program mapped itself, used as memory. */
-static struct err *put_mapped(struct json_writer *json, const struct recording *recording,
-			      struct symbolized *symbolized)
-{
-	cleanup(map_sites_deinit) struct map_sites sites = {0};
-	struct err *err = map_sites_create_all(recording, symbolized, &sites);
-
-	if (err)
-		return err;
-	json_key(json, "mapped");
-	json_object(json);
-	mappings_json_sum(json, &sites.of[MAP_KIND_MEMORY]);
-	json_end(json);
-	return NULL;
-}
-
 struct err *json_report_write(struct json_writer *json, struct json_stacks *stacks,
 			      const struct report_subject *subject, enum metric metric,
 			      uint32_t top)
@@ -198,8 +181,6 @@ struct err *json_report_write(struct json_writer *json, struct json_stacks *stac
 	json_report_subject(json, subject);
 	if (!subject->processes && !recording_facts(subject->recording)->filtered)
 		err = put_unseen(json, subject->recording);
-	if (!err && !subject->processes && !recording_facts(subject->recording)->filtered)
-		err = put_mapped(json, subject->recording, subject->symbolized);
 	if (!err)
 		err = findings_json_write(json, stacks, subject->recording, subject->symbolized);
 	if (err)

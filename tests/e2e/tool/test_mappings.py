@@ -123,3 +123,70 @@ def test_everything(tool, record, maps, what, second):
                      tool("report", path).stdout, re.M)
     assert (line and line.groups()) == {"gives_back": ("0 B", "1.05 MB"), "others": None,
                                         "leaves": ("5.24 MB", "6.29 MB")}[what]
+
+
+MEMORY = """
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#define SIZE (60 << 20)
+static char table[SIZE] __attribute__((unused));
+static void *blocks[SIZE / 1000];
+static void *fill(void *count)
+{
+	for (size_t i = 0; i < (size_t)count; i++)
+		blocks[i] = memset(malloc(1000), 1, 1000);
+	void *top = malloc(100);
+	for (size_t i = 0; i < (size_t)count; i++)
+		free(blocks[i]);
+	free(top);
+	return NULL;
+}
+int main(int count, char **words)
+{
+	void *volatile block = malloc(100);
+	int (*is)(const char *, const char *) = strcmp;
+	(void)count;
+#ifdef STATIC
+	memset(table, 1, SIZE);
+#endif
+	if (!is(words[1], "raw")) {
+		long at = syscall(SYS_mmap, 0, SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		memset((void *)at, 1, SIZE);
+	}
+	if (!is(words[1], "sbrk"))
+		memset(sbrk(SIZE), 1, SIZE);
+	if (!is(words[1], "blocks"))
+		fill((void *)(SIZE / 1000));
+	for (int i = 0; !is(words[1], "threads") && i < 8; i++) {
+		pthread_t thread;
+		pthread_create(&thread, NULL, fill, (void *)(SIZE / 4000));
+		pthread_join(thread, NULL);
+	}
+	free(block);
+	return 0;
+}
+"""
+
+
+@pytest.mark.parametrize("what", ["raw", "static", "sbrk", "blocks", "threads"])
+def test_resident(tool, record, tmp_path, what):
+    """Memory that no call made which mallow records is said; static data, an own break and arenas are explained."""
+    (tmp_path / "memory.c").write_text(MEMORY)
+    subprocess.run(["gcc", "-g", "-O1", "-pthread", *(["-DSTATIC"] if what == "static" else []), "-o",
+                    tmp_path / "memory", tmp_path / "memory.c"], check=True)
+    path = record([tmp_path / "memory", what]).path
+    found = json.loads(tool("report", "--json", path).stdout)
+    unexplained = [one for one in found["findings"] if one["kind"] == "unexplained"]
+    if what != "raw":
+        assert not unexplained and "seen" not in found["headline"]["freed"]
+        return
+    [finding] = unexplained
+    assert 40 * MB < finding["numbers"]["bytes"] <= finding["numbers"]["resident_bytes"]
+    assert re.fullmatch(r"[\d.]+ MB or more is resident that no recorded block or mapping explains\.",
+                        found["headline"]["second"])
+    assert found["headline"]["freed"] == "Every block that was seen was freed."

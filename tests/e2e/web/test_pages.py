@@ -1,6 +1,7 @@
 """The pages that say how memory behaves and where it lies: their numbers, and where they lead."""
 import json
 import re
+import subprocess
 
 import pytest
 
@@ -157,6 +158,38 @@ def test_the_allocators_mappings_are_apart(browse, serve, record, compile_sample
     assert f"in {len(space['lanes'])} heap" in apart and short(4096 * space["pages"]) in apart
     for lane in space["lanes"]:
         assert f"{lane['start']:x}" in apart and short(lane["end"] - lane["start"]) in apart
+
+
+MAPS = '''
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+static char *load_tile(void) { return mmap(0, 4 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0); }
+int main(void)
+{
+	void *volatile block = malloc(100);
+	for (int i = 0; i < 4; i++)
+		memset(load_tile(), 1, 4 << 20);
+	free(block);
+}
+'''
+
+
+def test_what_is_mapped_instead(browse, serve, record, tmp_path):  # noqa: F811
+    """The words of the command line, with a way to the mappings; "everything was freed" is nowhere."""
+    (tmp_path / "maps.c").write_text(MAPS)
+    subprocess.run(["gcc", "-g", "-O0", "-o", tmp_path / "maps", tmp_path / "maps.c"], check=True)
+    page = browse(serve(record([tmp_path / "maps"]).path))
+    freed = "Every block was freed; 16.8 MB of its own mappings were not."
+    page.open()
+    assert "resident beyond what malloc handed out: 4 mappings by load_tile" in words(page, ".headline")
+    assert freed in words(page, ".overview-tables")
+    page.click("details.run-facts:last-of-type summary")
+    assert "16.8 MB at the end, 16.8 MB at most, in 4 mappings" in words(page, "details.run-facts:last-of-type")
+    page.click(".finding[data-kind=mapped] a")
+    assert words(page).startswith("4 mappings of the program's own")
+    page.open("#/leaks")
+    page.wait(f"return document.querySelector('h1')?.textContent.replaceAll('\u00a0', ' ') === {json.dumps(freed)}")
 
 
 @pytest.mark.long

@@ -18,7 +18,10 @@ export interface Finding {
 }
 
 export interface Findings {
-	headline: { sentence: string; second: string | null; function: string | null; short: string | null };
+	/** freed: what can be said of the end if all blocks of own code were freed; else empty. */
+	headline: { sentence: string; second: string | null; freed: string; function: string | null; short: string | null };
+	/** Memory that the program mapped itself. */
+	mapped?: { peak_bytes: number; left_bytes: number; mappings: number };
 	findings: Finding[];
 	/** Why some could not be looked for. */
 	findings_missing?: string;

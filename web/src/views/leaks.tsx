@@ -18,10 +18,10 @@ const TABLE_ROWS = 100;
 const SHOWN = 6;
 const SPARK_POINTS = 48;
 
-/* "16.8 MB in 412 blocks was never freed; 7.16 MB of it grows to the end." */
-function sentence(sums: Summary, leaks: Leak[]): string {
+/* "16.8 MB in 412 blocks was never freed; 7.16 MB of it grows to the end." freed: what the server says if nothing leaked. */
+function sentence(sums: Summary, leaks: Leak[], freed: string): string {
 	const { leaked_bytes: bytes, leaked_blocks: blocks } = sums.matched;
-	if (!bytes) return 'Everything was freed.';
+	if (!bytes) return freed || 'Every block that is shown was freed.';
 	const growing = leaks.filter(({ shape }) => shape === 'grows').reduce((sum, leak) => sum + leak.bytes, 0);
 	const grows = growing ? `; ${growing === bytes ? 'all' : formatBytes(growing)} of it grows to the end` : '';
 	return `${formatBytes(bytes)} in ${formatCount(blocks)} block${blocks === 1 ? '' : 's'} was never freed${grows}.`;
@@ -192,7 +192,7 @@ export function Leaks() {
 		<Shown answer={matched} height={400} class="leaks">
 			{(whole) => (
 				<>
-					<h1>{sentence(whole, leaks)}</h1>
+					<h1>{sentence(whole, leaks, narrowed ? '' : (findings.data?.headline.freed ?? ''))}</h1>
 					<Suppress />
 					<section aria-label="by shape">
 						{CLASSES.map((one) => {

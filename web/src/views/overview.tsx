@@ -81,6 +81,7 @@ function tablesOf(tab: Tab): TopTable[] {
 export function Overview() {
 	const answer = useFindings();
 	const tab = (TABS.find(({ value }) => value === place.value.view.tab)?.value ?? 'memory') as Tab;
+	const narrowed = isNarrowed(place.value.brush, place.value.conditions);
 	useEffect(() => {
 		if (answer.data) performance.mark('mallow:view');
 	});
@@ -88,7 +89,7 @@ export function Overview() {
 		<div class="overview">
 			<section aria-label="what stands out">
 				<h2>
-					What stands out {isNarrowed(place.value.brush, place.value.conditions) || fileFacts()?.conditions ? <span class="muted">in the whole run</span> : null}
+					What stands out {narrowed || fileFacts()?.conditions ? <span class="muted">in the whole run</span> : null}
 				</h2>
 				<Shown answer={answer} height={300}>
 					{({ findings, findings_missing: missing }) => (
@@ -103,7 +104,7 @@ export function Overview() {
 			</section>
 			<div class="overview-tables">
 				{isDifference.value ? null : <Switch label="tables" choices={TABS.filter(({ value }) => value !== 'temporary' || !liveTable.value)} value={tab} onChange={(value) => go({ view: { tab: value === 'memory' ? '' : value } })} />}
-				{isDifference.value ? <TopChanges /> : tablesOf(tab).map((table) => <TopSites key={table.column} table={table} />)}
+				{isDifference.value ? <TopChanges /> : tablesOf(tab).map((table) => <TopSites key={table.column} table={table} freed={narrowed ? '' : (answer.data?.headline.freed ?? '')} />)}
 			</div>
 		</div>
 	);

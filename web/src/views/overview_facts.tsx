@@ -1,5 +1,6 @@
 /* What the recording is, and what is in doubt about it. */
 import type { Backtrace } from '../api/generated';
+import type { Findings } from '../api/findings';
 import { useAnswer } from '../api/answer';
 import { fileFacts } from '../api/file';
 import { ownFrame, Stack } from '../components/stack';
@@ -73,6 +74,7 @@ export function PeakReached() {
 export function RunFacts() {
 	const shown = facts.value;
 	const all = summary.value;
+	const mapped = useAnswer<Findings>(dataPath('findings')).data?.mapped;
 	if (!shown || !all) return null;
 	const end = shown.end_reason ? `${shown.end_reason}${shown.end_status !== null ? `, status ${shown.end_status}` : ''}` : 'not known';
 	const rows: [string, string][] = [
@@ -81,6 +83,7 @@ export function RunFacts() {
 		['ran', `${formatTime(shown.duration_s * 1e9)}; end: ${end}`],
 		['allocated', `${formatBytes(all.all.total_bytes)} in ${formatCount(all.all.calls)} calls, ${formatCount(all.all.temporary)} temporary`],
 		['never freed', `${formatBytes(all.all.leaked_bytes)} in ${formatCount(all.all.leaked_blocks)} blocks`],
+		...(mapped?.mappings ? [['mapped itself', `${formatBytes(mapped.left_bytes)} at the end, ${formatBytes(mapped.peak_bytes)} at most, in ${formatCount(mapped.mappings)} mappings`] as [string, string]] : []),
 		['threads', formatCount(all.threads.length)],
 		['modules', formatCount(all.modules.length)],
 		['allocator', shown.allocator ?? 'not known'],

@@ -29,6 +29,7 @@ const METRIC_OF: Record<string, Metric> = {
 const BESIDE: Page[] = ['churn', 'threads', 'space'];
 
 function linkOf(finding: Finding): { href: string; text: string; page: Page } | null {
+	if (finding.view === 'mappings') return { page: 'mappings', text: 'Mappings', href: linkTo({ page: 'mappings' }) };
 	if (!Object.keys(finding.conditions).length) return null;
 	const [page, text] = isNeverFreed(finding) ? (['leaks', 'Leaks'] as const) : (PAGE_OF[finding.kind] ?? ['sites', 'Sites']);
 	const moment = /^(\d+)ns$/.exec(finding.conditions.alive_at ?? '');

@@ -74,7 +74,8 @@ function Rest({ sums, table }: { sums: SumsTable; table: TopTable }) {
 	);
 }
 
-export function TopSites({ table }: { table: TopTable }) {
+/** freed: what is said of the end if nothing leaked. */
+export function TopSites({ table, freed }: { table: TopTable; freed: string }) {
 	const answer = useAnswer<SumsTable>(dataPath('sums'), {
 		...plainConditions.value,
 		sort_by: table.column,
@@ -107,7 +108,7 @@ export function TopSites({ table }: { table: TopTable }) {
 									</tbody>
 								</table>
 							) : (
-								<p class="muted">{table.column === 'leaked' ? 'Everything was freed.' : 'None.'}</p>
+								<p class="muted">{(table.column === 'leaked' && freed) || 'None.'}</p>
 							)}
 						</>
 					);
