@@ -60,8 +60,10 @@ struct err *hidden_write(struct buf *buf, const struct style *style,
 		err = hidden_pools_find(recording, symbolized, pools);
 	for (int i = 0; !err && i < HIDDEN_POOL_COUNT; i++)
 		if (pools[i])
-			buf_printf(buf,
-				   "  hint        %s hides blocks: --force-malloc shows each\n",
-				   hidden_pool_owner((enum hidden_pool)i));
+			buf_printf(buf, "  hint        %s hides blocks: %s\n",
+				   hidden_pool_owner((enum hidden_pool)i),
+				   hidden_pool_is_forced((enum hidden_pool)i)
+					   ? "--force-malloc shows each"
+					   : "their memory counts for who needed more of it");
 	return err;
 }

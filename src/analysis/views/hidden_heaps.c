@@ -153,12 +153,14 @@ static const struct {
 	const char *functions[2];
 	/* What names of functions begin with that allocate for something else; NULL: none. */
 	const char *others;
+	bool is_forced; /* as of hidden_pool_is_forced() */
 } pools[HIDDEN_POOL_COUNT] = {
 	/* __pool_alloc and __mt_alloc. */
 	[HIDDEN_POOL_LIBSTDCXX] = {.owner = "libstdc++'s pool allocator",
 				   .library = "libstdc++.so",
 				   .functions = {"_ZN9__gnu_cxx17__pool_alloc_base",
-						 "_ZN9__gnu_cxx6__poolILb"}},
+						 "_ZN9__gnu_cxx6__poolILb"},
+				   .is_forced = true},
 	/*
 	 * Memory for many slices comes from functions that are not exported. A single one comes
 	 * from g_malloc(): of any size by G_SLICE=always-malloc, and from GLib 2.76 on.
@@ -166,12 +168,23 @@ static const struct {
 	[HIDDEN_POOL_GLIB] = {.owner = "GLib's slice allocator",
 			      .library = "libglib-2.0.so.",
 			      .functions = {"g_slice_alloc"},
-			      .others = "g_"},
+			      .others = "g_",
+			      .is_forced = true},
+	/* Blocks up to 16 KB of a Tcl with threads. A larger one is TclpAlloc()'s own call. */
+	[HIDDEN_POOL_TCL] = {.owner = "Tcl's allocator",
+			     .library = "libtcl",
+			     .functions = {"TclpAlloc"},
+			     .others = "Tcl"},
 };
 
 const char *hidden_pool_owner(enum hidden_pool pool)
 {
 	return pools[pool].owner;
+}
+
+bool hidden_pool_is_forced(enum hidden_pool pool)
+{
+	return pools[pool].is_forced;
 }
 
 static bool begins(const char *name, const char *with)

@@ -35,10 +35,12 @@ enum hidden_heap hidden_heap_of(const struct recording *recording,
 struct err *hidden_heaps_find(const struct recording *recording, struct hidden_heaps *ret);
 
 /* Allocators of libraries which call malloc for many blocks at once. */
-enum hidden_pool { HIDDEN_POOL_LIBSTDCXX, HIDDEN_POOL_GLIB, HIDDEN_POOL_COUNT };
+enum hidden_pool { HIDDEN_POOL_LIBSTDCXX, HIDDEN_POOL_GLIB, HIDDEN_POOL_TCL, HIDDEN_POOL_COUNT };
 
 /* "GLib's slice allocator". */
 const char *hidden_pool_owner(enum hidden_pool pool);
+/* Whether --force-malloc has it call malloc for each block. */
+bool hidden_pool_is_forced(enum hidden_pool pool);
 
 /* ret: by enum hidden_pool, whether memory was allocated for it. Names of functions tell. */
 struct err *hidden_pools_find(const struct recording *recording, struct symbolized *symbolized,

@@ -636,6 +636,14 @@ def test_hint_of_glib(mallow, agent, tool, tmp_path):
         assert sum(int(row["leaked_bytes"]) for row in rows if "leak_slices" in row["stack"]) == 50000 * 24
 
 
+def test_hint_of_tcl(mallow, agent, tool, tmp_path):
+    """Its threads' pools have no switch; that they are there is said all the same."""
+    (tmp_path / "lists.tcl").write_text("for {set i 0} {$i < 20000} {incr i} { lappend kept [list a $i] }\n")
+    run = run_tool(mallow, "--force-malloc", "-o", "r", need("tclsh"), "lists.tcl", cwd=tmp_path)
+    hint = ["  hint        Tcl's allocator hides blocks: their memory counts for who needed more of it"]
+    assert hidden_lines(run.stderr) == hidden_lines(tool("report", tmp_path / "r").stdout) == hint
+
+
 # --- MEMORY_SAMPLES, RECORD_ARGS, RECORD_ENV ---
 
 def sample_times(recorded):
