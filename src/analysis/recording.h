@@ -139,8 +139,16 @@ struct recording_facts {
 	bool writing;                      /* alive, and not ended */
 	bool complete;                     /* ended, nothing is damaged, no events are lost */
 	bool filtered; /* sites and sums are of some of the blocks: filtered.h */
+	bool watched;  /* `mallow run` sampled its memory, too, and waited for its end */
+	/*
+	 * How the program ended. Known without `ended`, too: where it was killed, or left without
+	 * the agent, and `mallow run` waited for it.
+	 */
 	enum trace_end end_reason;
 	uint32_t end_status;
+	/* The most that was resident at once, in bytes, the agent included; 0: not known. */
+	uint64_t peak_resident;
+	enum trace_peak_source peak_resident_source;
 	uint64_t start_realtime_ns;
 	uint64_t start_monotonic_ns; /* the same moment, CLOCK_MONOTONIC */
 	uint64_t duration_ns;

@@ -16,6 +16,7 @@
 #include "cli/run_serve.h"
 #include "cli/run_stream.h"
 #include "cli/run_summary.h"
+#include "cli/run_watch.h"
 #include "cli/setting_options.h"
 #include "hosted/cleanup.h"
 
@@ -35,6 +36,7 @@ static const struct option_spec options_of_run[] = {
 
 CLEANUP_DEFINE(struct run_ahead *, run_ahead_destroy);
 CLEANUP_DEFINE(struct run_registry *, run_registry_destroy);
+CLEANUP_DEFINE(struct run_watch *, run_watch_destroy);
 
 /* Runs the program, once everything is prepared, and prints the summary. */
 static int run_and_tell(const struct options *options, const char *path, const char *library,
@@ -43,6 +45,7 @@ static int run_and_tell(const struct options *options, const char *path, const c
 {
 	cleanup(run_environment_deinit) struct run_environment environment = {0};
 	cleanup(run_ahead_destroy_at) struct run_ahead *ahead = NULL;
+	cleanup(run_watch_destroy_at) struct run_watch *watch = NULL;
 	const char *name = options->operands[0];
 	struct run_images images;
 	struct run_child_end end;
@@ -53,14 +56,19 @@ static int run_and_tell(const struct options *options, const char *path, const c
 				     &environment);
 	if (err)
 		return cli_report_err(err);
-	if (finishing->wanted && !run_stream_only(stream))
+	if (finishing->wanted && !run_stream_only(stream)) {
 		ahead = run_ahead_start(registry, LOADED_TO_FINISH);
+		watch = run_watch_start(registry,
+					setting_options_value(options, SETTING_MEMORY_SAMPLES));
+	}
 	number = run_child(path, options->operands, environment.variables,
 			   run_registry_inherited(registry), &end);
 	run_registry_end(registry);
+	run_watch_stop(watch, number ? NULL : &end);
 	run_stream_collect(stream);
 	run_ahead_stop(ahead);
 	finishing->ahead = ahead;
+	finishing->watch = watch;
 	if (number)
 		return cli_error(CLI_FAILED, "cannot start a process: %s", strerror(number));
 	if (end.number)

@@ -4,10 +4,13 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "hosted/cleanup.h"
+#include "hosted/now.h"
+#include "hosted/process_start.h"
 
 static const int forwarded[] = {SIGHUP,  SIGINT,  SIGQUIT,  SIGTERM, SIGUSR1,
 				SIGUSR2, SIGCONT, SIGWINCH, SIGTSTP, SIGALRM};
@@ -16,6 +19,7 @@ static const int forwarded[] = {SIGHUP,  SIGINT,  SIGQUIT,  SIGTERM, SIGUSR1,
 struct signals {
 	sigset_t waited;
 	sigset_t mask_before;
+	sigset_t handed_on; /* to the program */
 	struct sigaction child_before;
 };
 
@@ -24,6 +28,7 @@ static void signals_take(struct signals *signals)
 	const struct sigaction standard = {.sa_handler = SIG_DFL};
 
 	sigemptyset(&signals->waited);
+	sigemptyset(&signals->handed_on);
 	sigaddset(&signals->waited, SIGCHLD);
 	for (size_t i = 0; i < sizeof(forwarded) / sizeof(forwarded[0]); i++)
 		sigaddset(&signals->waited, forwarded[i]);
@@ -44,30 +49,52 @@ static void signals_restore(const struct signals *signals)
 /*
  * Drops pending signals, such as the ctrl-C that just ended the program: they must not end the tool
  * before the summary. From now on ctrl-C ends the tool.
+ *
+ * timeout and service managers send a signal to the tool and to the whole group. What was handed on
+ * may come a second time, a moment after the program has ended by it: it is ignored.
  */
 static void signals_release(const struct signals *signals)
 {
+	static const int repeated[] = {SIGTERM, SIGHUP};
 	const struct timespec now = {0, 0};
+
+	for (size_t i = 0; i < sizeof(repeated) / sizeof(repeated[0]); i++)
+		if (sigismember(&signals->handed_on, repeated[i]))
+			signal(repeated[i], SIG_IGN);
 
 	while (sigtimedwait(&signals->waited, NULL, &now) > 0)
 		;
 	signals_restore(signals);
 }
 
-static void forward(pid_t child, const siginfo_t *info)
+static void forward(pid_t child, struct signals *signals, const siginfo_t *info)
 {
+	if (info->si_code <= 0 && info->si_pid != child)
+		sigaddset(&signals->handed_on, info->si_signo);
 	if (info->si_code == SI_QUEUE && info->si_pid != child)
 		sigqueue(child, info->si_signo, info->si_value);
 	else if (info->si_code <= 0 && info->si_pid != child) // SI_USER, SI_TKILL: from a process
 		kill(child, info->si_signo);
 }
 
-/* Handles a change of the program's state. true: it has ended, with *status. */
-static bool reap(pid_t child, int *status)
+/* The most memory that was resident at once, in bytes. */
+static uint64_t most_resident(const struct rusage *usage)
 {
-	while (waitpid(child, status, WUNTRACED | WNOHANG) == child) {
-		if (!WIFSTOPPED(*status))
+	return (uint64_t)usage->ru_maxrss * 1024;
+}
+
+/* Handles a change of the program's state. true: it has ended, and how is in *end. */
+static bool reap(struct run_child_end *end)
+{
+	int *status = &end->wait_status;
+	struct rusage usage;
+
+	while (wait4(end->pid, status, WUNTRACED | WNOHANG, &usage) == end->pid) {
+		if (!WIFSTOPPED(*status)) {
+			end->ended_ns = now_ns();
+			end->peak = most_resident(&usage);
 			return true;
+		}
 		// The terminal stopped it. SIGSTOP was sent to the program alone, and is meant for
 		// it alone.
 		if (WSTOPSIG(*status) != SIGSTOP)
@@ -76,18 +103,16 @@ static bool reap(pid_t child, int *status)
 	return false;
 }
 
-static int wait_for(pid_t child, const struct signals *signals)
+static void wait_for(struct run_child_end *end, struct signals *signals)
 {
-	int status;
-
 	for (;;) {
 		siginfo_t info;
 		int number = sigwaitinfo(&signals->waited, &info);
 
-		if (number == SIGCHLD && reap(child, &status))
-			return status;
+		if (number == SIGCHLD && reap(end))
+			return;
 		if (number > 0 && number != SIGCHLD)
-			forward(child, &info);
+			forward(end->pid, signals, &info);
 	}
 }
 
@@ -114,11 +139,14 @@ int run_child(const char *path, char **argv, char **environment, int inherited,
 {
 	struct run_child_end end = {0};
 	struct signals signals;
+	struct rusage usage;
 	int report[2]; // closed by a successful exec, else it says why exec failed
 
 	if (pipe2(report, O_CLOEXEC) < 0)
 		return errno;
 	signals_take(&signals);
+	if (getrusage(RUSAGE_SELF, &usage) == 0)
+		end.peak_before = most_resident(&usage);
 	end.pid = fork();
 	if (end.pid < 0) {
 		int number = errno;
@@ -130,11 +158,12 @@ int run_child(const char *path, char **argv, char **environment, int inherited,
 	}
 	if (end.pid == 0)
 		execute(path, argv, environment, inherited, &signals, report[1]);
+	end.process_start = process_start_time((uint32_t)end.pid);
 	close(report[1]);
 	if (read(report[0], &end.number, sizeof(end.number)) != sizeof(end.number))
 		end.number = 0;
 	close(report[0]);
-	end.wait_status = wait_for(end.pid, &signals);
+	wait_for(&end, &signals);
 	signals_release(&signals);
 	*ret = end;
 	return 0;

@@ -539,6 +539,8 @@ void run_summary_print(const char *program, const struct run_child_end *end,
 	summary.symbolizer = finishing->symbolizer;
 	if (finishing->wanted && !summary.symbolizer)
 		cli_report_err(symbolizer_create(&summary.symbolizer));
+	if (summary.symbolizer)
+		cli_report_err(run_watch_places(finishing->watch, summary.symbolizer));
 	load_all(&summary, images);
 	say_notes(&summary, images);
 }

@@ -8,6 +8,7 @@
 #include "cli/run_ahead.h"
 #include "cli/run_child.h"
 #include "cli/run_registry.h"
+#include "cli/run_watch.h"
 #include "finish/finish.h"
 
 struct run_finishing {
@@ -16,6 +17,7 @@ struct run_finishing {
 	bool started_later;      /* --disable-by-default: having no recording is normal */
 	const char *output;      /* --output as given, or NULL */
 	struct run_ahead *ahead; /* what was loaded while the program ran; NULL: nothing */
+	struct run_watch *watch; /* what was seen meanwhile; NULL: nothing */
 	/* Finds the names; taken over. NULL: one is made. */
 	struct symbolizer *symbolizer;
 };

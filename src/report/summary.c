@@ -240,8 +240,10 @@ static const char *end_without_status(const struct recording_facts *facts)
 	// Firmware has no processes.
 	if (facts->live && !facts->pid)
 		return "as its memory was dumped";
-	// If the recording stopped before, it does not know how the program ended.
-	if (!facts->ended && facts->end_reason != TRACE_END_STOPPED)
+	// If the recording stopped before, it does not know how the program ended. `mallow run`
+	// may have waited for it.
+	if (!facts->ended && facts->end_reason != TRACE_END_STOPPED &&
+	    !(facts->watched && facts->end_reason != TRACE_END_UNKNOWN))
 		return "cut short: killed or crashed";
 	switch (facts->end_reason) {
 	case TRACE_END_EXIT:

@@ -137,7 +137,7 @@ struct decode_event {
 			uint64_t pid;
 		} fork;
 		struct {
-			uint64_t monotonic_ns, reason, status;
+			uint64_t monotonic_ns, reason, status, watched;
 		} end;
 		struct {
 			uint64_t operation, size;

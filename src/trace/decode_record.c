@@ -169,6 +169,7 @@ static bool take_timed(struct cursor *body, struct decode_event *event)
 		event->end.monotonic_ns = cursor_varint(body);
 		event->end.reason = cursor_varint(body);
 		event->end.status = cursor_varint(body);
+		event->end.watched = cursor_left(body) ? cursor_varint(body) : 0;
 		return true;
 	case TRACE_RECORD_OFF:
 	case TRACE_RECORD_ON:

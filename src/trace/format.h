@@ -9,7 +9,7 @@
 
 #define TRACE_MAGIC          0x0a1a0a0d574c4d89ull /* "\x89MLW\r\n\x1a\n" read little-endian */
 #define TRACE_VERSION_MAJOR  1
-#define TRACE_VERSION_MINOR  8
+#define TRACE_VERSION_MINOR  9
 #define TRACE_PAGE           4096u
 #define TRACE_CHUNK_MAGIC    0xa74b4843574c4dd1ull
 #define TRACE_CHUNK_SIZE_MAX (1u << 30)
@@ -41,6 +41,7 @@ enum trace_header_flags {
 	TRACE_BEGUN_BY_START = 16, /* frees of unknown blocks are expected */
 	TRACE_LIVE = 32,           /* a live table instead of events: trace/live.h */
 	TRACE_ATTACHED = 64,       /* written by another process: struct trace_attacher */
+	TRACE_WATCHED = 128,       /* `mallow run` added what it saw from outside */
 };
 
 enum trace_state {
@@ -56,7 +57,7 @@ enum trace_end {
 	TRACE_END_STOPPED = 4,  /* by the agent; the loss counters say why */
 	TRACE_END_NEXT = 5,     /* no longer written: a start opened the next recording */
 	TRACE_END_DETACHED = 6, /* with TRACE_ATTACHED: the program went on */
-	TRACE_END_SIGNAL = 7,   /* the same: a signal ended the program, the status says which */
+	TRACE_END_SIGNAL = 7,   /* a signal ended the program, the status says which */
 };
 
 /* Section 2. */
@@ -106,6 +107,22 @@ struct trace_attacher {
 };
 #define TRACE_ATTACHER_OFFSET 312
 static_assert(sizeof(struct trace_attacher) == 16, "section 2");
+
+/* Behind that: what the agent uses itself, as of its last memory sample, and the peak. In bytes. */
+struct trace_memory {
+	uint64_t own_virtual; /* 0: not measured so far */
+	uint64_t own_anonymous, own_file, own_shared;
+	uint64_t peak; /* the most that was resident at once, as the kernel says; 0: not known */
+	uint32_t peak_source; /* enum trace_peak_source */
+	uint32_t reserved;
+};
+#define TRACE_MEMORY_OFFSET 328
+static_assert(sizeof(struct trace_memory) == 48, "section 2");
+
+enum trace_peak_source {
+	TRACE_PEAK_SAMPLED = 1, /* VmHWM, as of the last time that somebody looked: at least */
+	TRACE_PEAK_WAITED = 2,  /* the kernel said it at the end */
+};
 
 enum trace_chunk_kind {
 	TRACE_CHUNK_EVENTS = 1,

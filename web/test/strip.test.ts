@@ -4,8 +4,8 @@ import { placeFlags, snap } from '../src/charts/strip/flags';
 import { askedSteps, nearestKnown, nearestStep, rateCurves, resample, stacked, stripCurves } from '../src/charts/strip/strip_data';
 
 describe('curves', () => {
-	test('samples are lines between them, and stay beyond their ends', () => {
-		expect([...resample([10, 20], [100, 200], [5, 10, 15, 20, 25])]).toEqual([100, 100, 150, 200, 200]);
+	test('samples are steps: nobody saw what was between two', () => {
+		expect([...resample([10, 20], [100, 200], [5, 10, 15, 20, 25])]).toEqual([100, 100, 100, 200, 200]);
 	});
 	test('bands lie one on the other', () => {
 		const band = (values: number[]) => ({ colour: '', name: '', values: Float64Array.from(values) });

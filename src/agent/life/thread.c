@@ -13,6 +13,7 @@
 #include "agent/life/process_facts.h"
 #include "agent/life/thread_ended.h"
 #include "agent/record/fact_record.h"
+#include "agent/record/memory_use.h"
 #include "agent/record/slot.h"
 #include "agent/record/thread_record.h"
 #include "base/bytes.h"
@@ -155,6 +156,9 @@ static void announce(struct thread *thread)
 	if (thread->stream == 0 && !process->facts_written) {
 		process->facts_written = true;
 		process_facts_write(thread);
+		// So a program that does nothing for long has one. And `mallow run` learns what is
+		// ours.
+		memory_use_if_due(thread);
 	}
 }
 

@@ -23,7 +23,7 @@
 
 #define STATUS_SIZE 1536 /* the lines that are read stand in its first kilobyte */
 
-/* In the order of the record's fields. */
+/* In the order of the record's fields; the last one is none of them. */
 enum field {
 	FIELD_VIRTUAL_SIZE,
 	FIELD_RESIDENT,
@@ -31,9 +31,10 @@ enum field {
 	FIELD_FILE,
 	FIELD_SHARED,
 	FIELD_SWAP,
+	FIELD_PEAK,
 };
 static const char *const names[] = {
-	"VmSize:", "VmRSS:", "RssAnon:", "RssFile:", "RssShmem:", "VmSwap:"};
+	"VmSize:", "VmRSS:", "RssAnon:", "RssFile:", "RssShmem:", "VmSwap:", "VmHWM:"};
 #define NAME_COUNT (sizeof(names) / sizeof(names[0]))
 
 static void parse_line(const char *line, uint64_t *values)
@@ -93,8 +94,15 @@ static uint64_t measure_slots(uint64_t *virtual_size)
 	return slots;
 }
 
+/*
+ * Leaves out what is ours, and says in the header how much that is: `mallow run`, which counts the
+ * same from outside, leaves as much out.
+ */
 static void leave_out_own(uint64_t *values)
 {
+	struct trace_memory *said =
+		(struct trace_memory *)((char *)process->header + TRACE_MEMORY_OFFSET);
+	enum field field = field_of_slots();
 	struct own_memory own;
 	uint64_t slots;
 
@@ -103,7 +111,16 @@ static void leave_out_own(uint64_t *values)
 	leave_out(values, FIELD_VIRTUAL_SIZE, own.virtual_size);
 	leave_out(values, FIELD_RESIDENT, own.anonymous + slots);
 	leave_out(values, FIELD_ANONYMOUS, own.anonymous);
-	leave_out(values, field_of_slots(), slots);
+	leave_out(values, field, slots);
+	*said = (struct trace_memory){
+		.own_virtual = own.virtual_size,
+		.own_anonymous = own.anonymous,
+		.own_file = field == FIELD_FILE ? slots : 0,
+		.own_shared = field == FIELD_SHARED ? slots : 0,
+		.peak = values[FIELD_PEAK],
+		.peak_source = TRACE_PEAK_SAMPLED,
+	};
+	file_write_header(&recording->file);
 }
 
 void memory_use_write(struct thread *thread)
@@ -130,7 +147,7 @@ void memory_use_write(struct thread *thread)
 			line++;
 	}
 	leave_out_own(values);
-	for (size_t i = 0; i < NAME_COUNT; i++)
+	for (size_t i = 0; i < FIELD_PEAK; i++)
 		fact_record_add(&record, values[i]);
 	fact_record_write(thread, &record);
 }

@@ -135,6 +135,7 @@ struct load {
 	bool free_stacks;          /* frees have stacks: TRACE_FREE_STACKS */
 	uint32_t expected_streams; /* an ended recording has so many at least */
 	bool end_seen;
+	bool end_watched; /* the end record of `mallow run` was read */
 	uint64_t end_ticks, end_monotonic_ns;
 	enum trace_end end_reason; /* as the end record says */
 	uint32_t end_status;

@@ -78,6 +78,7 @@ static void copy_state(struct load *load, const struct trace_header *header)
 	facts->ended = header->state == TRACE_STATE_ENDED;
 	// A core dump stays as it is, also if its process goes on.
 	facts->alive = !facts->core && load_writer_alive(header->pid, header->start_time);
+	facts->watched = header->flags & TRACE_WATCHED;
 	facts->writing =
 		!facts->ended && facts->alive &&
 		(!facts->attached || load_writer_alive(load->writer.pid, load->writer.start_time));
@@ -147,14 +148,26 @@ static struct err *read_header(struct load *load, struct trace_header *ret)
 	return err ? err : read_writer(load, ret);
 }
 
-/* Reads how many streams an ended recording has at least. Old ones do not say. */
-static struct err *read_streams(struct load *load)
+/*
+ * Reads the peak, and how many streams an ended recording has at least. Old ones do not say. In
+ * live tables these places are the table's.
+ */
+static struct err *read_rest(struct load *load)
 {
+	struct recording_facts *facts = &load->recording->facts;
+	struct trace_memory memory = {0};
 	uint8_t number[4] = {0};
-	struct err *err;
+	struct err *err = NULL;
 	size_t got;
 
 	load->expected_streams = 0;
+	if (!(load->header.flags & TRACE_LIVE))
+		err = byte_source_read(load->source, TRACE_MEMORY_OFFSET, &memory, sizeof(memory),
+				       &got);
+	if (err)
+		return err;
+	facts->peak_resident = memory.peak;
+	facts->peak_resident_source = memory.peak_source;
 	if (load->header.state != TRACE_STATE_ENDED)
 		return NULL;
 	err = byte_source_read(load->source, TRACE_STREAMS_OFFSET, number, sizeof(number), &got);
@@ -169,7 +182,7 @@ struct err *load_header(struct load *load)
 	struct err *err = read_header(load, &load->header);
 
 	if (!err)
-		err = read_streams(load);
+		err = read_rest(load);
 	if (err)
 		return err;
 	copy_facts(facts, &load->header);
@@ -187,11 +200,11 @@ struct err *load_header_again(struct load *load, bool *ret)
 	if (err)
 		return err;
 	*ret = memcmp(header.id, load->header.id, sizeof(header.id)) == 0 &&
-	       header.flags == load->header.flags;
+	       !((header.flags ^ load->header.flags) & ~(uint32_t)TRACE_WATCHED);
 	if (*ret)
 		copy_state(load, &header);
 	if (*ret && load->end_seen)
 		load_note_end(load);
 	load->header = header;
-	return read_streams(load);
+	return read_rest(load);
 }

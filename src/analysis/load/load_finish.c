@@ -124,14 +124,14 @@ static void finish_facts(struct load *load)
 	facts->implicit_frees = load->recording->blocks.implicit_frees;
 	facts->duration_ns = tick_clock_ns(&load->clock, load->last_ticks);
 	sum_up_switches(load->recording);
-	facts->complete = facts->ended && load->end_seen && !facts->damaged_chunks &&
-			  !facts->missing_chunks && !facts->lost;
+	facts->complete = facts->ended && (load->end_seen || load->end_watched) &&
+			  !facts->damaged_chunks && !facts->missing_chunks && !facts->lost;
 }
 
 void load_last_clock(struct load *load)
 {
 	// The end record has the latest clock readings, unless a chunk was opened after it.
-	if (load->end_seen && load->end_monotonic_ns && load->end_ticks >= load->index.latest_ticks)
+	if (load->end_monotonic_ns && load->end_ticks >= load->index.latest_ticks)
 		load->clock =
 			tick_clock_make(&load->header, load->end_ticks, load->end_monotonic_ns);
 }

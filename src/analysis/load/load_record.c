@@ -217,9 +217,13 @@ static struct err *take_memory(struct load *load, const struct decode_event *eve
 
 static void take_end(struct load *load, const struct decode_event *event)
 {
-	load->end_seen = true;
 	load->end_ticks = event->time;
 	load->end_monotonic_ns = event->end.monotonic_ns;
+	// How the program ended, and whether that is the recording's end, the header says.
+	load->end_watched |= event->end.watched != 0;
+	if (event->end.watched)
+		return;
+	load->end_seen = true;
 	load->end_reason = (enum trace_end)event->end.reason;
 	load->end_status = (uint32_t)event->end.status;
 	load_note_end(load);

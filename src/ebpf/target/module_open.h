@@ -2,7 +2,7 @@
 #ifndef MALLOW_EBPF_TARGET_MODULE_OPEN_H
 #define MALLOW_EBPF_TARGET_MODULE_OPEN_H
 
-#include "ebpf/target/proc_maps.h"
+#include "hosted/proc_maps.h"
 #include "ebpf/target/target.h"
 
 enum module_answer {

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "ebpf/target/proc_maps.h"
+#include "hosted/proc_maps.h"
 #include "hosted/cleanup.h"
 
 #define KERNEL_THREAD 0x00200000u /* PF_KTHREAD, in the flags of /proc/PID/stat */

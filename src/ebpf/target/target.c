@@ -8,7 +8,7 @@
 #include "ebpf/target/load_segments.h"
 #include "ebpf/target/module_open.h"
 #include "ebpf/target/process_check.h"
-#include "ebpf/target/proc_maps.h"
+#include "hosted/proc_maps.h"
 #include "hosted/cleanup.h"
 
 CLEANUP_DEFINE(struct target *, target_close);

@@ -239,6 +239,8 @@ static void put_life(struct buf *buf, const struct decode_event *event)
 		buf_text(buf, "end");
 		put_u64(buf, "reason", event->end.reason);
 		put_u64(buf, "status", event->end.status);
+		if (event->end.watched)
+			put_u64(buf, "watched", event->end.watched);
 		break;
 	default:
 		buf_printf(buf, "record-0x%02x", event->kind);

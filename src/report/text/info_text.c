@@ -66,6 +66,25 @@ static void put_switches(struct buf *buf, const struct recording *recording)
 			   format_time(facts->off_ns).text, format_time(facts->duration_ns).text);
 }
 
+/* How memory was sampled. The agent takes samples only while the program allocates. */
+static void put_samples(struct buf *buf, const struct recording *recording)
+{
+	const struct recording_facts *facts = recording_facts(recording);
+	uint32_t samples;
+
+	recording_memory(recording, &samples);
+	if (!samples || facts->attached)
+		return;
+	buf_printf(buf, "  %-11s", "memory");
+	if (facts->peak_resident)
+		buf_printf(buf, "%s %s resident at once; ",
+			   facts->peak_resident_source == TRACE_PEAK_WAITED ? "at most"
+									    : "at least",
+			   format_bytes(facts->peak_resident, false).text);
+	buf_printf(buf, "%s%s\n", format_counted(samples, "sample", true).text,
+		   facts->watched ? "" : ", by the agent alone: none while nothing was allocated");
+}
+
 static void put_process(struct buf *buf, const struct recording *recording)
 {
 	const struct recording_facts *facts = recording_facts(recording);
@@ -85,6 +104,7 @@ static void put_process(struct buf *buf, const struct recording *recording)
 	put_optional(buf, "host", facts->host);
 	put_optional(buf, "kernel", facts->kernel);
 	put_optional(buf, "agent", facts->agent_version);
+	put_samples(buf, recording);
 }
 
 static void put_events(struct buf *buf, const struct recording *recording, bool exact)
@@ -175,10 +195,8 @@ static void put_complete(struct buf *buf, const struct style *style,
 		put_line(buf, "complete", "no: the file was cut off");
 	else
 		put_line(buf, "complete",
-			 facts->private_slots
-				 ? "no: killed or crashed, and the last records of each thread may "
-				   "be missing"
-				 : "up to where it was cut short: killed or crashed");
+			 facts->private_slots ? "no: the last records of each thread may be missing"
+					      : "up to where it was cut short");
 	if (facts->cull_ns && !facts->ended)
 		buf_printf(buf, "  %-11swithout what was held back then: blocks younger than %s\n",
 			   "", format_time(facts->cull_ns).text);

@@ -118,6 +118,9 @@ class Header:
         self.attached = bool(self.flags & 64)
         self.writer = struct.unpack_from("<QI", data, 312)[::-1] if self.attached else (self.pid, self.start_time)
         self.ended = self.state == 1
+        self.watched = bool(self.flags & 128)
+        self.own_memory = struct.unpack_from("<4Q", data, 328)
+        self.peak_resident, self.peak_source = struct.unpack_from("<QI", data, 360)
         # So many streams there are at least.
         self.streams = struct.unpack_from("<I", data, 304)[0] if self.ended else 0
 
@@ -571,8 +574,8 @@ class Stream:
         elif kind == 0x90:
             recording.facts.append(dict(fact, kind="exec", time=at(), path=text()))
         elif kind == 0x91:
-            recording.facts.append(dict(fact, kind="end", time=at(), monotonic=number(),
-                                        reason=number(), status=number()))
+            recording.facts.append(dict(fact, kind="end", time=at(), monotonic=number(), reason=number(),
+                                        status=number(), seen=number() if p < len(body) else 0))
         elif kind in (0x93, 0x94):
             recording.facts.append(dict(fact, kind="on" if kind == 0x94 else "off", time=at()))
         elif kind == 0x95:

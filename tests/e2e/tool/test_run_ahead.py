@@ -45,10 +45,11 @@ def test_a_large_recording(compile_sample, mallow, tool, tmp_path):
 
 
 def test_a_small_one_is_left_alone(compile_sample, mallow, tmp_path):
-    """As all are with --no-finish: there is no such thread, only the one that is told of recordings."""
+    """As all are with --no-finish: there is no such thread, nor the one that watches programs, only the one that is
+    told of recordings."""
     program = compile_sample("hand_over", "gcc", "-O1")
 
-    for options, threads in ((["--no-finish"], 2), ([], 3)):
+    for options, threads in ((["--no-finish"], 2), ([], 4)):
         command = [mallow, "run", *options, "-o", tmp_path / "%e.mallow", "--", "sh", "-c", '"$0" 2; echo; read x',
                    program]
         with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,

@@ -16,7 +16,7 @@
 #include "../check.h"
 
 #include "ebpf/target/load_segments.h"
-#include "ebpf/target/proc_maps.h"
+#include "hosted/proc_maps.h"
 #include "ebpf/target/target.h"
 
 #define PAGE 4096u

@@ -31,20 +31,16 @@ export interface StripCurves {
 	untouched: Uint8Array;
 }
 
-/** Samples at other times than x, as a line between them; before the first and after the last they stay. */
+/**
+ * Samples at other times than x, as steps: each stays until the next one, the first also before it. A line between two
+ * that are far apart would be a ramp that nobody saw.
+ */
 export function resample(at: number[], values: number[], x: number[]): Column {
 	const result = new Float64Array(x.length);
 	let next = 0;
 	for (let i = 0; i < x.length; i++) {
-		const time = x[i]!;
-		while (next < at.length && at[next]! < time) next++;
-		if (next === 0) result[i] = values[0]!;
-		else if (next === at.length) result[i] = values[next - 1]!;
-		else {
-			const before = at[next - 1]!;
-			const part = (time - before) / (at[next]! - before);
-			result[i] = values[next - 1]! + part * (values[next]! - values[next - 1]!);
-		}
+		while (next < at.length && at[next]! <= x[i]!) next++;
+		result[i] = values[Math.max(next - 1, 0)]!;
 	}
 	return result;
 }

@@ -1,4 +1,4 @@
-#include "ebpf/target/proc_maps.h"
+#include "hosted/proc_maps.h"
 
 #include <inttypes.h>
 #include <stdio.h>

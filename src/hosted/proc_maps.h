@@ -1,6 +1,6 @@
 /* Reads lines of /proc/PID/maps: see proc(5). A pure function. */
-#ifndef MALLOW_EBPF_TARGET_PROC_MAPS_H
-#define MALLOW_EBPF_TARGET_PROC_MAPS_H
+#ifndef MALLOW_HOSTED_PROC_MAPS_H
+#define MALLOW_HOSTED_PROC_MAPS_H
 
 #include <stdbool.h>
 #include <stdint.h>
