@@ -168,7 +168,7 @@ static int run_watched(const struct options *options, const char *path, char **v
 		run_child(path, options->operands, variables, live_watch_inherited(watch), &end);
 	bool any;
 
-	live_watch_end(watch, &any);
+	live_watch_end(watch, number ? NULL : &end, &any);
 	if (number)
 		return cli_error(CLI_FAILED, "cannot start a process: %s", strerror(number));
 	if (end.number)
@@ -205,7 +205,7 @@ static int run_and_watch(const struct options *options, const char *path, const 
 		if (!err)
 			status = run_watched(options, path, environment.variables, watch);
 		else
-			live_watch_end(watch, &any);
+			live_watch_end(watch, NULL, &any);
 	}
 	run_stream_end(watching.stream);
 	return err ? cli_report_err(err) : status;

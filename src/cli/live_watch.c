@@ -11,6 +11,7 @@
 #include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "analysis/load/load.h"
@@ -38,7 +39,8 @@ struct live_watch {
 	live_watch_opened *opened;
 	void *argument;
 	struct descriptor_inbox inbox;
-	int stop; /* eventfd */
+	int stop;                        /* eventfd */
+	const struct run_child_end *end; /* before `stop` is raised: how the program ended */
 	bool any;
 	bool ended;      /* a process has ended without a report */
 	bool has_stderr; /* the tool began with a standard error: number 2 is no file of ours */
@@ -224,6 +226,27 @@ static void serve(struct live_watch *watch)
 	} while (watch->pleas.count || watch->ended);
 }
 
+/*
+ * The program left without the agent, by a system call. Its status is known, so the table says that
+ * it has ended. After a signal it says what it is: killed.
+ */
+static void note_exit(const struct live_watch *watch, int table)
+{
+	const struct run_child_end *end = watch->end;
+	struct trace_header header;
+
+	if (!end || !WIFEXITED(end->wait_status) ||
+	    pread(table, &header, sizeof(header), 0) != sizeof(header) ||
+	    header.pid != (uint32_t)end->pid || header.state == TRACE_STATE_ENDED ||
+	    (end->process_start && header.start_time != end->process_start))
+		return;
+	header.state = TRACE_STATE_ENDED;
+	header.end_reason = TRACE_END_EXIT;
+	header.end_status = (uint32_t)WEXITSTATUS(end->wait_status);
+	if (pwrite(table, &header, sizeof(header), 0) < 0)
+		return;
+}
+
 static void *wait_for_tables(void *argument)
 {
 	struct live_watch *watch = argument;
@@ -235,6 +258,8 @@ static void *wait_for_tables(void *argument)
 			return NULL;
 		serve(watch);
 	}
+	for (size_t i = 0; i < watch->tables.count; i++)
+		note_exit(watch, watch->tables.items[i]);
 	for (size_t i = 0; i < watch->tables.count; i++)
 		if (judge_at_end(watch->tables.items[i]) < SETTLED)
 			watch->make(watch->argument, watch->tables.items[i], REGISTRY_LAST);
@@ -305,8 +330,9 @@ struct err *live_watch_hand_over(const char *report, size_t size, bool *none)
 	return descriptor_inbox_send(REGISTRY_REPORT, fd, none);
 }
 
-void live_watch_end(struct live_watch *watch, bool *any)
+void live_watch_end(struct live_watch *watch, const struct run_child_end *end, bool *any)
 {
+	watch->end = end;
 	eventfd_write(watch->stop, 1);
 	pthread_join(watch->thread, NULL);
 	*any = watch->any;

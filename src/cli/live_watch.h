@@ -17,6 +17,7 @@
 #include <stddef.h>
 #include <sys/types.h>
 
+#include "cli/run_child.h"
 #include "hosted/err.h"
 #include "trace/registry.h"
 
@@ -47,9 +48,9 @@ int live_watch_inherited(const struct live_watch *watch);
 struct err *live_watch_hand_over(const char *report, size_t size, bool *none);
 
 /*
- * To be called when the program has ended. Makes the reports that are still owed, and frees the
- * watch. *any: at least one process sent its table.
+ * To be called when the program has ended; end NULL: there was none. Makes the reports that are
+ * still owed, and frees the watch. *any: at least one process sent its table.
  */
-void live_watch_end(struct live_watch *watch, bool *any);
+void live_watch_end(struct live_watch *watch, const struct run_child_end *end, bool *any);
 
 #endif

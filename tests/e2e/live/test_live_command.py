@@ -238,6 +238,12 @@ def test_a_program_that_is_killed(live, sample, end, status):
     assert "process, virtual" not in report # there is no process any more
 
 
+def test_left_by_a_system_call(live, compile_sample):
+    """The agent was not told of that end. The status is not one of a program that was killed."""
+    report = live(compile_sample("watched", "gcc", "-O1"), status=4, input="raw 4\n").stderr
+    assert re.findall(HEADER, report)[0][:3] == ("1", "1", "1") and "killed" not in report
+
+
 def test_killed_and_to_a_file(live, sample, tmp_path):
     live("--outfile", "out.txt", sample, "killed", status=137, cwd=tmp_path)
     assert "it was killed" in (tmp_path / "out.txt").read_text()
