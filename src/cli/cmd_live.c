@@ -230,7 +230,7 @@ static int run(const struct command *command, const struct options *options)
 		err = run_library_find(&library);
 	if (err)
 		return cli_report_err(err);
-	status = run_program_find(options->operands[0], library, &path);
+	status = run_program_find(options->operands, library, &path);
 	if (status != CLI_OK)
 		return status;
 	return run_and_watch(&prepared.options, path, library, &wanted);

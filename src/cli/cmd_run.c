@@ -122,7 +122,7 @@ static int run(const struct command *command, const struct options *given)
 	err = run_library_find(&library);
 	if (err)
 		return cli_report_err(err);
-	status = run_program_find(options.operands[0], library, &path);
+	status = run_program_find(options.operands, library, &path);
 	if (status != CLI_OK)
 		return status;
 	err = run_registry_create(&registry);

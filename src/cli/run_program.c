@@ -21,6 +21,11 @@
 #define SCRIPT_DEPTH 5    /* how many interpreters may be scripts: the kernel's limit */
 #define HEAD_SIZE    4096 /* enough for the ELF header, program headers and any #! line */
 
+#define MACHINE "is built for another machine than the agent"
+#define STATIC                                                                                     \
+	"is statically linked: no library can be preloaded into it, but libmallow.a can be "       \
+	"linked with it (docs/linking.md)"
+
 /* The beginning of a file. */
 struct head {
 	unsigned char bytes[HEAD_SIZE];
@@ -205,13 +210,12 @@ static const char *obstacle(const char *path, const struct head *head, const cha
 	const char *privilege = gains_privilege(path, head);
 
 	if (!same_machine(head, library))
-		return "is built for another machine than the agent";
+		return MACHINE;
 	if (privilege)
 		return privilege;
 	if (head->bytes[EI_CLASS] == ELFCLASS64 && is_static(head) && !has_agent(head) &&
 	    !is_loader(path))
-		return "is statically linked: no library can be preloaded into it, but "
-		       "libmallow.a can be linked with it (docs/linking.md)";
+		return STATIC;
 	return NULL;
 }
 
@@ -231,8 +235,44 @@ static char *interpreter(const struct head *head)
 	return end > begin ? strndup(text + begin, end - begin) : NULL;
 }
 
+/* The first operand of a loader that is started as a program. NULL: it only tells something. */
+static const char *operand_of_loader(char *const *arguments)
+{
+	static const char *const with_value[] = {"--argv0",
+						 "--audit",
+						 "--glibc-hwcaps-mask",
+						 "--glibc-hwcaps-prepend",
+						 "--inhibit-rpath",
+						 "--library-path",
+						 "--preload"};
+
+	for (size_t i = 1; arguments[i]; i++) {
+		if (strncmp(arguments[i], "--", 2) != 0)
+			return arguments[i];
+		for (size_t j = 0; j < sizeof(with_value) / sizeof(with_value[0]); j++)
+			if (strcmp(arguments[i], with_value[j]) == 0 && !arguments[++i])
+				return NULL;
+	}
+	return NULL;
+}
+
+/* Checks the program that a loader is told to load: that gains no privilege. */
+static int judge_loaded(const char *path, const char *library)
+{
+	const char *why = NULL;
+	struct head head;
+
+	if (!path || !read_head(path, &head) || !is_elf(&head))
+		return CLI_OK; // the loader will say so
+	if (!same_machine(&head, library))
+		why = MACHINE;
+	else if (head.bytes[EI_CLASS] == ELFCLASS64 && is_static(&head) && !has_agent(&head))
+		why = STATIC;
+	return why ? cli_error(CLI_USAGE, "cannot profile '%s': it %s", path, why) : CLI_OK;
+}
+
 /* Follows scripts to the ELF file that the kernel will load, and checks that. */
-static int judge(const char *path, const char *library)
+static int judge(const char *path, char *const *arguments, const char *library)
 {
 	auto_free char *current = strdup(path);
 
@@ -253,7 +293,9 @@ static int judge(const char *path, const char *library)
 			if (why)
 				return cli_error(CLI_USAGE, "cannot profile '%s': it %s", path,
 						 why);
-			return CLI_OK;
+			return i || !is_loader(current)
+				       ? CLI_OK
+				       : judge_loaded(operand_of_loader(arguments), library);
 		}
 		next = interpreter(&head);
 		if (!next)
@@ -274,8 +316,9 @@ bool run_program_exists(const char *name)
 	return (strchr(name, '/') ? executable(name) : search_path(name, &path)) == 0;
 }
 
-int run_program_find(const char *name, const char *library, char **ret)
+int run_program_find(char *const *arguments, const char *library, char **ret)
 {
+	const char *name = arguments[0];
 	auto_free char *path = NULL;
 	int number, status;
 
@@ -289,7 +332,7 @@ int run_program_find(const char *name, const char *library, char **ret)
 		number = ENOMEM;
 	if (number)
 		return cannot_run(name, number);
-	status = judge(path, library);
+	status = judge(path, arguments, library);
 	if (status == CLI_OK)
 		*ret = steal(&path);
 	return status;

@@ -9,9 +9,11 @@
 
 /*
  * Returns CLI_OK and the path to execute in *ret (free()); else the exit status, and an error was
- * printed. library: the agent's path; a program for another kind of machine cannot load it.
+ * printed. arguments: the program's name and its arguments; with `ld.so [OPTIONS] PROGRAM` that
+ * program is checked, too. library: the agent's path; a program for another kind of machine cannot
+ * load it.
  */
-int run_program_find(const char *name, const char *library, char **ret);
+int run_program_find(char *const *arguments, const char *library, char **ret);
 
 /* Whether a shell would find a program of that name. */
 bool run_program_exists(const char *name);

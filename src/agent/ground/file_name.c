@@ -7,21 +7,19 @@
 #include "agent/ground/libc.h"
 #include "agent/ground/text.h"
 
+char program_path[FILE_NAME_MAX];
+bool program_by_loader;
+
 static void executable_name(char *ret, size_t room)
 {
-	char path[512] = "";
-	long length = sys_readlink("/proc/self/exe", path, sizeof(path));
-	long start = 0;
+	const char *name = program_path;
 	struct text text;
 
 	text_init(&text, ret, room);
-	for (long i = 0; i < length; i++)
-		if (path[i] == '/')
-			start = i + 1;
-	if (length > start)
-		text_bytes(&text, path + start, (size_t)(length - start));
-	else
-		text_string(&text, "unknown");
+	for (const char *c = program_path; *c; c++)
+		if (*c == '/')
+			name = c + 1;
+	text_string(&text, *name ? name : "unknown");
 }
 
 void file_name_context(struct output_name *ret)

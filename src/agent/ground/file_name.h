@@ -2,9 +2,19 @@
 #ifndef MALLOW_AGENT_GROUND_FILE_NAME_H
 #define MALLOW_AGENT_GROUND_FILE_NAME_H
 
+#include <stdbool.h>
+
 #include "settings/output_name.h"
 
 #define FILE_NAME_MAX 1024
+
+/*
+ * The program's own file, as an absolute path; "": not known. Set by life/program_path.h at the
+ * start.
+ */
+extern char program_path[FILE_NAME_MAX];
+/* It was started as `ld.so ./program`: /proc/self/exe is the loader. */
+extern bool program_by_loader;
 
 /* Gets the values of the placeholders from the kernel. */
 void file_name_context(struct output_name *ret);

@@ -18,6 +18,7 @@
 #include "agent/helper/registry.h"
 #include "agent/helper/stream_helper.h"
 #include "agent/life/environment.h"
+#include "agent/life/program_path.h"
 #include "agent/life/thread.h"
 #include "agent/life/thread_ended.h"
 #include "agent/life/toggle.h"
@@ -98,6 +99,7 @@ bool process_read_settings(void)
 					 __ATOMIC_RELAXED))
 		return false;
 	log_init();
+	program_path_find();
 	if (!config_read()) {
 		__atomic_store_n((int *)&state, UNREAD, __ATOMIC_RELEASE);
 		return false;

@@ -35,10 +35,10 @@ void process_facts_write(struct thread *thread)
 {
 	static char path[FILE_NAME_MAX];
 	static struct utsname name;
-	long size = sys_readlink("/proc/self/exe", path, sizeof(path));
+	long size;
 
-	if (size > 0)
-		write_fact(thread, TRACE_PROCESS_EXECUTABLE, path, (size_t)size);
+	if (program_path[0])
+		write_fact(thread, TRACE_PROCESS_EXECUTABLE, program_path, strlen(program_path));
 	if (config.value[SETTING_RECORD_ARGS])
 		write_file_fact(thread, TRACE_PROCESS_ARGUMENTS, "/proc/self/cmdline");
 	if (config.value[SETTING_RECORD_ENV])

@@ -42,8 +42,7 @@ static void find_path(const struct unwind_module *module)
 
 	memset(scratch.path, 0, sizeof(scratch.path));
 	if (!length) {
-		if (!process_system_calls_forbidden())
-			sys_readlink("/proc/self/exe", scratch.path, sizeof(scratch.path) - 1);
+		memcpy(scratch.path, program_path, sizeof(program_path));
 		return;
 	}
 	if (length >= sizeof(scratch.path) / 2)

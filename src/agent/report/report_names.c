@@ -1,6 +1,7 @@
 #include "agent/report/report_names.h"
 
 #include "agent/arch/syscall.h"
+#include "agent/ground/file_name.h"
 #include "agent/ground/libc.h"
 #include "agent/record/build_id.h"
 #include "agent/report/symbol_file.h"
@@ -21,7 +22,7 @@ static void set_path(struct report_module *entry, const char *path)
 	size_t length = path ? strlen(path) : 0;
 
 	if (!length)
-		sys_readlink("/proc/self/exe", entry->path, sizeof(entry->path) - 1);
+		memcpy(entry->path, program_path, sizeof(entry->path));
 	else if (length < sizeof(entry->path))
 		memcpy(entry->path, path, length);
 }
@@ -30,7 +31,9 @@ static struct report_module *add_module(struct report_names *names,
 					const struct unwind_module *module)
 {
 	struct report_module *entry = report_memory_take(&names->memory, sizeof(*entry));
-	const char *path = module->path && *module->path ? module->path : "/proc/self/exe";
+	// By /proc, because a file that is running may have been deleted.
+	const char *program = program_by_loader ? program_path : "/proc/self/exe";
+	const char *path = module->path && *module->path ? module->path : program;
 	const uint8_t *id = NULL;
 	size_t id_size = build_id_of_module(module, &id);
 

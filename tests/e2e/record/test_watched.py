@@ -160,6 +160,35 @@ def test_a_signal_sent_twice(mallow, program, tmp_path):
     assert mallow_reader.read(watched.path).header.finished
 
 
+# --- which program it is, and its files ---
+
+LOADER = "/lib64/ld-linux-x86-64.so.2"
+
+
+@pytest.mark.parametrize("options", [(), ("--library-path", "/tmp", "--argv0", "other")])
+def test_by_an_explicit_loader(mallow, program, tmp_path, tool, options):
+    """The kernel says that the loader is the program. Names, own code and %e are the program's all the same."""
+    watched = Watched(mallow, program, tmp_path / "%e.mallow", command=[LOADER, *options])
+    watched.end()
+    path = tmp_path / "watched.mallow"
+    assert tool.info(path)["program"] == str(program)
+    main = [frame for site in tool.report(path)["sites"] for frame in site["stack"]
+            if frame.get("function") == "main"]
+    assert main and main[0]["module"] == str(program)
+    # Only code of one's own counts.
+    check = tool("check", "--max-own-leaked", 0, path, check=False)
+    assert check.returncode == 1 and "watched.c:" in check.stdout
+
+
+def test_a_static_program_by_a_loader(mallow, tmp_path):
+    source = tmp_path / "s.c"
+    source.write_text("int main(void) { return 0; }")
+    subprocess.run(["gcc", "-static", "-o", tmp_path / "s", source], check=True)
+    run = subprocess.run([mallow, "run", LOADER, "--argv0", "x", tmp_path / "s"], capture_output=True, text=True)
+    assert run.returncode == 2
+    assert run.stderr.startswith(f"mallow: cannot profile '{tmp_path}/s': it is statically linked: "), run.stderr
+
+
 def test_a_program_that_extracts_itself(mallow, program, tmp_path, tool):
     """Its file is gone before names are looked up. A later one in its place is another."""
     own = tmp_path / "extracted"
@@ -171,3 +200,24 @@ def test_a_program_that_extracts_itself(mallow, program, tmp_path, tool):
     watched.end()
     functions = {frame.get("function") for site in tool.report(watched.path)["sites"] for frame in site["stack"]}
     assert "main" in functions, functions
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
+def test_without_proc(agent, program, tmp_path, tool):
+    """In a chroot there may be no /proc: the program's name is what it was executed by."""
+    root = tmp_path / "root"
+    for file in (LOADER, "/lib/x86_64-linux-gnu/libc.so.6"):
+        (root / file[1:]).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(file, root / file[1:])
+    (root / "app").mkdir()
+    shutil.copy(program, root / "app")
+    shutil.copy(agent, root / "app")
+    for number, command in enumerate((["/app/watched"], ["./watched"])):
+        def enter():
+            os.chroot(root)
+            os.chdir("/app")
+        subprocess.run(command, preexec_fn=enter, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, check=True,
+                       env={"LD_PRELOAD": "/app/libmallow.so", "MALLOW_OUTPUT": f"/app/%e{number}.mallow"})
+        path = root / f"app/watched{number}.mallow"
+        assert tool.info(path)["program"] == "/app/watched"
+        assert "/app/watched" in {module["path"] for module in mallow_reader.read(path).modules.values()}
