@@ -146,7 +146,7 @@ static struct err *put_modules(struct buf *buf, const struct nameless_list *list
 	return err;
 }
 
-/* Writes about files that have names and are damaged. */
+/* Writes about files that have most names, and lack some: damaged ones, missing parts. */
 static void put_damages(struct buf *buf, const struct nameless_list *list)
 {
 	unsigned said = 0;
@@ -154,7 +154,7 @@ static void put_damages(struct buf *buf, const struct nameless_list *list)
 	for (size_t i = 0; i < list->items.count && said < MODULES_NAMED; i++) {
 		const struct nameless *nameless = &list->items.items[i];
 
-		if (nameless->frames || !nameless->note)
+		if (nameless->frames >= FRAMES_LEAST || !nameless->note)
 			continue;
 		if (!said++)
 			buf_char(buf, '\n');

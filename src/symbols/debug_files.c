@@ -9,6 +9,8 @@
 #include <sys/stat.h>
 #include <zlib.h>
 
+#include "base/compiler.h"
+#include "symbols/debug_sections.h"
 #include "symbols/debuginfod.h"
 #include "symbols/module_cache.h"
 
@@ -277,5 +279,51 @@ struct err *debug_files_alternate(const struct debug_files *files, const struct 
 	if (!err && !found)
 		err = debug_files_by_build_id(files, wanted.build_id, wanted.build_id_size, &found);
 	*ret = found;
+	return err;
+}
+
+/* Opens path.dwp if it is a package; else *ret stays NULL. */
+static struct err *try_package(const char *path, struct elf_image **ret)
+{
+	cleanup(elf_image_close_at) struct elf_image *image = NULL, *unpacked = NULL;
+	char package[PATH_MAX];
+	struct err *err;
+	int size = snprintf(package, sizeof(package), "%s.dwp", path);
+
+	if (*ret || size < 0 || (size_t)size >= sizeof(package))
+		return NULL;
+	err = elf_image_open(package, &image);
+	if (!err)
+		err = debug_sections_open(image, &unpacked);
+	if (err_is_shortage(err))
+		return err;
+	if (!err && elf_image_section(image, ".debug_cu_index"))
+		*ret = unpacked ? steal(&unpacked) : steal(&image);
+	err_destroy(err);
+	return NULL;
+}
+
+struct err *debug_files_package(const struct debug_files *files, const struct elf_image *image,
+				const struct elf_image *program, struct elf_image **ret)
+{
+	const struct elf_image *images[] = {image, program};
+	struct err *err = NULL;
+
+	*ret = NULL;
+	for (size_t i = 0; !err && i < ARRAY_COUNT(images) && images[i]; i++) {
+		char real[PATH_MAX];
+
+		err = try_package(images[i]->path, ret);
+		if (!err && realpath(images[i]->path, real))
+			err = try_package(real, ret);
+	}
+	for (size_t i = 0; !err && i < files->paths.count; i++) {
+		const char *name = strrchr((program ? program : image)->path, '/');
+		char path[PATH_MAX];
+
+		if (name && snprintf(path, sizeof(path), "%s%s", files->paths.items[i], name) <
+				    (int)sizeof(path))
+			err = try_package(path, ret);
+	}
 	return err;
 }

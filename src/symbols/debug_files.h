@@ -55,4 +55,12 @@ struct err *debug_files_for(const struct debug_files *files, const struct elf_im
 struct err *debug_files_alternate(const struct debug_files *files, const struct elf_image *image,
 				  struct elf_image **ret);
 
+/*
+ * Opens the package with the split units of an image, decompressed: PATH.dwp beside it, or beside
+ * the program whose debug file it is (NULL: none), or NAME.dwp in a place of debug files. *ret
+ * NULL: there is none.
+ */
+struct err *debug_files_package(const struct debug_files *files, const struct elf_image *image,
+				const struct elf_image *program, struct elf_image **ret);
+
 #endif

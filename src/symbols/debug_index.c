@@ -110,7 +110,7 @@ static struct err *index_all(struct debug_index *index)
 		if (number >= SPAN_NONE || !vec_push(&all->list, unit))
 			return err_no_memory();
 
-		struct err *err = debug_unit_add_ranges(&die, number, &ranges);
+		struct err *err = debug_unit_add_ranges(&die, 0, number, &ranges);
 
 		if (err)
 			return err;

@@ -47,16 +47,17 @@ static struct err *open_dwarf(struct debug_info *info, struct elf_image *image,
 CLEANUP_DEFINE(struct debug_info *, debug_info_destroy);
 
 struct err *debug_info_create(struct elf_image *image, struct elf_image *alternate,
-			      struct debug_info **ret)
+			      const struct elf_image *package, struct debug_info **ret)
 {
 	cleanup(debug_info_destroy_at) struct debug_info *info = calloc(1, sizeof(*info));
 	char path[PATH_MAX];
 
 	if (!info)
 		return err_no_memory();
-	// As in libdw: relative to the directory of the file itself, not of a link to it.
+	// As in other readers: relative to the directory of the file itself, not of a link to it.
 	if (!realpath(image->path, path))
 		snprintf(path, sizeof(path), "%s", image->path);
+	info->split.package = package;
 	info->split.directory = strdup(dirname(path));
 	if (!info->split.directory)
 		return err_no_memory();
@@ -85,17 +86,22 @@ void debug_info_destroy(struct debug_info *info)
 	if (!info)
 		return;
 	debug_index_deinit(&info->index);
+	debug_split_deinit(&info->split);
 	dwarf_end(info->dwarf);
 	dwarf_end(info->alternate);
 	elf_image_close(info->unpacked);
 	elf_image_close(info->alternate_unpacked);
-	debug_split_deinit(&info->split);
 	free(info);
 }
 
 const char *debug_info_damage(const struct debug_info *info)
 {
 	return info->damage;
+}
+
+const char *debug_info_missing(const struct debug_info *info)
+{
+	return info->split.missing;
 }
 
 struct err *debug_info_find(struct debug_info *info, uint64_t address, struct debug_frames *ret)

@@ -7,6 +7,7 @@
 #include "base/bytes.h"
 #include "base/compiler.h"
 #include "hosted/pages.h"
+#include "hosted/zstd_frame.h"
 
 /*
  * How many times its size a section may claim to have decompressed. DWARF compresses to about a
@@ -18,10 +19,14 @@
 #define PARTS_MAX 32
 #define ALIGNMENT 64
 
+/* Elf64_Chdr.ch_type, younger than Debian 12's elf.h. */
+#define COMPRESS_ZSTD 2
+
 /* A section of the new image. */
 struct part {
 	Elf64_Shdr from; /* in the file, compressed if its flags say so */
 	Elf64_Shdr to;
+	bool zstd; /* compressed by zstd, else by zlib */
 };
 
 struct making {
@@ -92,8 +97,11 @@ static struct err *impossible_size(const struct elf_image *image, const GElf_Shd
 			  image->path, (unsigned long long)section->sh_offset);
 }
 
-/* Checks the sizes of compressed sections, because libdw would believe them. */
-static struct err *check_sizes(const struct elf_image *image)
+/*
+ * Checks compressed sections before libdw reads them: it would believe their sizes, and be silent
+ * about those that it cannot decompress.
+ */
+static struct err *check_packed(const struct elf_image *image)
 {
 	GElf_Shdr section;
 	GElf_Chdr compressed;
@@ -105,22 +113,12 @@ static struct err *check_sizes(const struct elf_image *image)
 		if (!gelf_getchdr(scn, &compressed) ||
 		    compressed.ch_size / GROWTH_MAX > section.sh_size)
 			return impossible_size(image, &section);
+		if (compressed.ch_type != ELFCOMPRESS_ZLIB)
+			return err_create("%s: its debug sections are compressed in a way that "
+					  "mallow does not read in such a file",
+					  image->path);
 	}
 	return NULL;
-}
-
-/*
- * Whether an image is made: .debug_info is compressed, the file is a 64-bit little-endian one, and
- * libdw would not look for further files beside it, as it does for split DWARF.
- */
-static bool can_be_made(const struct elf_image *image)
-{
-	Elf_Scn *info = elf_image_section(image, ".debug_info");
-	GElf_Shdr section;
-
-	return info && image->fd >= 0 && gelf_getshdr(info, &section) &&
-	       section.sh_flags & SHF_COMPRESSED && elf_image_is_laid_out_as_here(image) &&
-	       !elf_image_section(image, ".debug_addr");
 }
 
 /*
@@ -131,7 +129,7 @@ static bool read_packed(const struct making *making, const GElf_Shdr *section, E
 	return section->sh_size > sizeof(*ret) &&
 	       pread(making->image->fd, ret, sizeof(*ret), (off_t)section->sh_offset) ==
 		       sizeof(*ret) &&
-	       ret->ch_type == ELFCOMPRESS_ZLIB;
+	       (ret->ch_type == ELFCOMPRESS_ZLIB || ret->ch_type == COMPRESS_ZSTD);
 }
 
 /*
@@ -152,6 +150,7 @@ static struct err *plan_section(struct making *making, const GElf_Shdr *section,
 		}
 		if (packed.ch_size / GROWTH_MAX > section->sh_size)
 			return impossible_size(making->image, section);
+		part.zstd = packed.ch_type == COMPRESS_ZSTD;
 		part.to.sh_size = packed.ch_size;
 		part.to.sh_flags &= ~(Elf64_Xword)SHF_COMPRESSED;
 		if (making->packed_size < section->sh_size)
@@ -180,8 +179,8 @@ static struct err *plan(struct making *making, bool *ret)
 	struct stat status;
 	size_t names;
 
-	*ret = can_be_made(image) && !elf_getshdrstrndx(image->elf, &names) &&
-	       !fstat(image->fd, &status);
+	*ret = image->fd >= 0 && elf_image_is_laid_out_as_here(image) &&
+	       !elf_getshdrstrndx(image->elf, &names) && !fstat(image->fd, &status);
 	making->file_size = *ret ? (uint64_t)status.st_size : 0;
 	making->count = 1;
 	making->size = sizeof(Elf64_Ehdr);
@@ -207,26 +206,41 @@ static bool read_bytes(const struct making *making, uint64_t offset, uint64_t si
 	return pread(making->image->fd, to, size, (off_t)offset) == (ssize_t)size;
 }
 
-static bool decompress(const struct making *making, const struct part *part, uint8_t *to)
+/* *ret: whether all of the section came out. The only error: no memory. */
+static struct err *decompress(const struct making *making, const struct part *part, uint8_t *to,
+			      bool *ret)
 {
 	uint64_t size = part->from.sh_size - sizeof(Elf64_Chdr);
+	struct err *err;
+	size_t got = 0;
 
-	return read_bytes(making, part->from.sh_offset + sizeof(Elf64_Chdr), size,
-			  making->packed) &&
-	       libdeflate_zlib_decompress(making->decompressor, making->packed, size, to,
-					  part->to.sh_size, NULL) == LIBDEFLATE_SUCCESS;
+	*ret = read_bytes(making, part->from.sh_offset + sizeof(Elf64_Chdr), size, making->packed);
+	if (!*ret)
+		return NULL;
+	if (!part->zstd) {
+		*ret = libdeflate_zlib_decompress(making->decompressor, making->packed, size, to,
+						  part->to.sh_size, NULL) == LIBDEFLATE_SUCCESS;
+		return NULL;
+	}
+	err = zstd_frame_read(making->packed, size, to, part->to.sh_size, &got, ret);
+	*ret = *ret && got == part->to.sh_size;
+	return err;
 }
 
 /* Reads a section to its place in the image. A damaged one is left out, as libdw would. */
-static void fill_part(const struct making *making, struct part *part)
+static struct err *fill_part(const struct making *making, struct part *part)
 {
 	uint8_t *to = making->memory + part->to.sh_offset;
-	bool good = part->from.sh_flags & SHF_COMPRESSED
-			    ? decompress(making, part, to)
-			    : read_bytes(making, part->from.sh_offset, part->from.sh_size, to);
+	struct err *err = NULL;
+	bool good;
 
-	if (!good)
+	if (part->from.sh_flags & SHF_COMPRESSED)
+		err = decompress(making, part, to, &good);
+	else
+		good = read_bytes(making, part->from.sh_offset, part->from.sh_size, to);
+	if (!err && !good)
 		part->to.sh_type = SHT_NOBITS;
+	return err;
 }
 
 /* Writes the image's header, and the table of sections behind the parts. */
@@ -256,6 +270,7 @@ static void put_headers(const struct making *making)
 static struct err *make(struct making *making, struct elf_image **ret)
 {
 	size_t size = making->size + making->count * sizeof(Elf64_Shdr);
+	struct err *err = NULL;
 
 	making->decompressor = libdeflate_alloc_decompressor();
 	if (!making->decompressor)
@@ -264,8 +279,12 @@ static struct err *make(struct making *making, struct elf_image **ret)
 	making->memory = making->packed ? pages_alloc(size) : NULL;
 	if (!making->memory)
 		return err_create("%s: no memory for its sections", making->image->path);
-	for (unsigned i = 1; i < making->count; i++)
-		fill_part(making, &making->parts[i]);
+	for (unsigned i = 1; !err && i < making->count; i++)
+		err = fill_part(making, &making->parts[i]);
+	if (err) {
+		pages_free(making->memory, size);
+		return err;
+	}
 	put_headers(making);
 	return elf_image_open_pages(making->memory, size, making->image->path, ret);
 }
@@ -281,5 +300,5 @@ struct err *debug_sections_open(const struct elf_image *image, struct elf_image 
 	if (possible)
 		return make(&making, ret);
 	hide(image, is_unread);
-	return check_sizes(image);
+	return check_packed(image);
 }

@@ -2,7 +2,7 @@
  * Gives libdw the DWARF of a file with compressed sections: an ELF image in memory, with only the
  * sections that look-ups here read. They are decompressed by libdeflate, in 0.4 of the time that
  * libdw takes: given the file itself, it decompresses all sections that it knows, by zlib, when it
- * opens the file.
+ * opens the file. Sections compressed by zstd are missing for libdw 0.188, which does not know it.
  *
  *	header │ .debug_info … │ .debug_abbrev │ … │ names │ table of sections
  */
@@ -13,9 +13,9 @@
 
 /*
  * Makes the image. *ret stays untouched if libdw is to read the file itself: nothing in it is
- * compressed, or not by zlib, or libdw must know the file's name because it finds other files by
- * it. Such a file is safe for libdw then: no section claims a size that it cannot have. In the
- * image damaged sections are missing. An error: a section claims an impossible size, or no memory.
+ * compressed by zlib or zstd, or its words are not laid out as here. Such a file is safe for libdw
+ * then: no section claims a size that it cannot have. In the image damaged sections are missing. An
+ * error: a section claims an impossible size or is compressed in an unknown way, or no memory.
  */
 struct err *debug_sections_open(const struct elf_image *image, struct elf_image **ret);
 

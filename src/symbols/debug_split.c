@@ -2,25 +2,24 @@
 
 #include <dwarf.h>
 #include <limits.h>
-#include <stdbool.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <sys/stat.h>
+#include <string.h>
 
-#include "symbols/debug_padding.h"
+#include "symbols/debug_sections.h"
+
+static void unit_deinit(struct debug_split_unit *unit)
+{
+	debug_join_close(&unit->join);
+	elf_image_close(unit->unpacked);
+	elf_image_close(unit->file);
+}
 
 void debug_split_deinit(struct debug_split *split)
 {
+	for (size_t i = 0; i < split->units.count; i++)
+		unit_deinit(&split->units.items[i]);
+	vec_deinit(&split->units);
 	free(split->directory);
-	arena_deinit(&split->padded);
-}
-
-/* Whether something at path is not a regular file, so that opening it could block. */
-static bool is_unsafe(const char *path)
-{
-	struct stat status;
-
-	return !stat(path, &status) && !S_ISREG(status.st_mode);
 }
 
 static const char *own_string(Dwarf_Die *die, unsigned int name)
@@ -30,12 +29,126 @@ static const char *own_string(Dwarf_Die *die, unsigned int name)
 	return dwarf_formstring(dwarf_attr(die, name, &attribute));
 }
 
-/*
- * Checks one place where libdw looks: name relative to base, relative to directory. An absolute
- * part replaces what stands before it.
- */
-static bool place_is_unsafe(const char *directory, const char *base, const char *name)
+static uint64_t own_number(Dwarf_Die *die, unsigned int name)
 {
+	Dwarf_Attribute attribute;
+	Dwarf_Word value;
+
+	return dwarf_formudata(dwarf_attr(die, name, &attribute), &value) ? 0 : value;
+}
+
+/* A section of the program, from a base on. */
+static struct debug_bytes from_base(const struct elf_image *program, enum debug_piece piece,
+				    uint64_t base)
+{
+	struct debug_bytes bytes = debug_join_section(program, piece, "");
+
+	if (base > bytes.size)
+		return (struct debug_bytes){0};
+	return (struct debug_bytes){bytes.data + base, bytes.size - base};
+}
+
+static void add_own_pieces(Dwarf_Die *skeleton, struct debug_bytes pieces[DEBUG_PIECES])
+{
+	const struct elf_image program = {.elf = dwarf_getelf(dwarf_cu_getdwarf(skeleton->cu))};
+	uint64_t addresses = own_number(skeleton, DW_AT_addr_base);
+
+	if (!addresses)
+		addresses = own_number(skeleton, DW_AT_GNU_addr_base);
+	pieces[DEBUG_ADDR] = from_base(&program, DEBUG_ADDR, addresses);
+	pieces[DEBUG_RANGES] =
+		from_base(&program, DEBUG_RANGES, own_number(skeleton, DW_AT_GNU_ranges_base));
+	if (!pieces[DEBUG_RNGLISTS].size)
+		pieces[DEBUG_RNGLISTS] = from_base(&program, DEBUG_RNGLISTS, 0);
+}
+
+/* Sets *ret to the unit with that id in a joined file. false: it is not there. */
+static bool find_unit(Dwarf *dwarf, uint64_t id, Dwarf_Die *ret)
+{
+	Dwarf_CU *cu = NULL;
+	Dwarf_Off last = 0;
+	Dwarf_Die die;
+
+	while (!dwarf_get_units(dwarf, cu, &cu, NULL, NULL, &die, NULL)) {
+		uint64_t own;
+		uint8_t type;
+
+		// Offsets of units rise. In a damaged file they may not.
+		if (last && dwarf_dieoffset(&die) <= last)
+			return false;
+		last = dwarf_dieoffset(&die);
+		if (!dwarf_cu_info(cu, NULL, &type, NULL, NULL, &own, NULL, NULL) &&
+		    type == DW_UT_split_compile && own == id) {
+			*ret = die;
+			return true;
+		}
+	}
+	return false;
+}
+
+/* Joins the pieces, and keeps what was found. unit: of it all but the join; closed if it is not. */
+static struct err *join(struct debug_split *split, Dwarf_Die *skeleton, uint64_t id,
+			struct debug_bytes pieces[DEBUG_PIECES], struct debug_split_unit *unit,
+			Dwarf_Die *ret, bool *found)
+{
+	struct err *err = NULL;
+
+	add_own_pieces(skeleton, pieces);
+	if (pieces[DEBUG_INFO].size)
+		err = debug_join_open(pieces, split->directory, &unit->join);
+	if (!err && unit->join.dwarf && find_unit(unit->join.dwarf, id, ret)) {
+		*found = vec_push(&split->units, *unit);
+		if (*found)
+			return NULL;
+		err = err_no_memory();
+	}
+	unit_deinit(unit);
+	return err;
+}
+
+static struct err *try_package(struct debug_split *split, Dwarf_Die *skeleton, uint64_t id,
+			       Dwarf_Die *ret, bool *found)
+{
+	struct debug_bytes pieces[DEBUG_PIECES] = {0};
+	struct debug_split_unit unit = {0};
+
+	if (!split->package || !debug_join_package(split->package, id, pieces))
+		return NULL;
+	return join(split, skeleton, id, pieces, &unit, ret, found);
+}
+
+static struct err *try_file(struct debug_split *split, Dwarf_Die *skeleton, uint64_t id,
+			    const char *path, Dwarf_Die *ret, bool *found)
+{
+	struct debug_bytes pieces[DEBUG_PIECES] = {0};
+	struct debug_split_unit unit = {0};
+	const struct elf_image *image;
+	struct err *err = elf_image_open(path, &unit.file);
+
+	if (!err)
+		err = debug_sections_open(unit.file, &unit.unpacked);
+	if (err) {
+		unit_deinit(&unit);
+		if (err_is_shortage(err))
+			return err;
+		err_destroy(err);
+		return NULL;
+	}
+	image = unit.unpacked ? unit.unpacked : unit.file;
+	for (enum debug_piece i = 0; i < DEBUG_RANGES; i++)
+		pieces[i] = debug_join_section(image, i, ".dwo");
+	elf_image_let_go(unit.file);
+	return join(split, skeleton, id, pieces, &unit, ret, found);
+}
+
+/*
+ * Tries one place: name relative to base, relative to the program's directory. An absolute part
+ * replaces what stands before it.
+ */
+static struct err *try_place(struct debug_split *split, Dwarf_Die *skeleton, uint64_t id,
+			     const char *base, const char *name, Dwarf_Die *ret, bool *found)
+{
+	const char *directory = split->directory;
 	char path[PATH_MAX];
 	int size;
 
@@ -45,31 +158,31 @@ static bool place_is_unsafe(const char *directory, const char *base, const char 
 		size = snprintf(path, sizeof(path), "%s/%s", base, name);
 	else
 		size = snprintf(path, sizeof(path), "%s/%s/%s", directory, base ? base : "", name);
-	return size < 0 || (size_t)size >= sizeof(path) || is_unsafe(path);
+	if (size < 0 || (size_t)size >= sizeof(path))
+		return NULL;
+	return try_file(split, skeleton, id, path, ret, found);
 }
 
 struct err *debug_split_find(struct debug_split *split, Dwarf_Die *unit, Dwarf_Die *ret)
 {
-	const char *name = own_string(unit, DW_AT_dwo_name);
-	struct debug_padding padding;
+	const char *name = own_string(unit, DW_AT_dwo_name), *base;
+	bool found = false;
+	struct err *err;
 	uint8_t type;
-	Dwarf_Die found;
+	uint64_t id;
 
 	if (!name)
 		name = own_string(unit, DW_AT_GNU_dwo_name);
-	if (!name || place_is_unsafe(split->directory, NULL, name) ||
-	    place_is_unsafe(split->directory, own_string(unit, DW_AT_comp_dir), name) ||
-	    dwarf_cu_info(unit->cu, NULL, &type, NULL, &found, NULL, NULL, NULL) ||
-	    type != DW_UT_skeleton || !found.addr)
+	if (!name || dwarf_cu_info(unit->cu, NULL, &type, NULL, NULL, &id, NULL, NULL) ||
+	    type != DW_UT_skeleton)
 		return NULL;
-
-	// libdw has opened this file already, but read none of its strings yet: pad them now.
-	Elf *elf = dwarf_getelf(dwarf_cu_getdwarf(found.cu));
-	struct err *err = debug_padding_add(elf, &split->padded, &padding);
-
-	// Padding .debug_info came too late: libdw already points into the old copy, where a string
-	// at the end may have no NUL.
-	if (!err && !padding.units)
-		*ret = found;
+	base = own_string(unit, DW_AT_comp_dir);
+	err = try_package(split, unit, id, ret, &found);
+	if (!err && !found)
+		err = try_place(split, unit, id, NULL, name, ret, &found);
+	if (!err && !found && base && name[0] != '/')
+		err = try_place(split, unit, id, base, name, ret, &found);
+	if (!err && !found && !split->missing)
+		split->missing = name;
 	return err;
 }

@@ -23,15 +23,41 @@ void debug_unit_deinit(struct debug_unit *unit)
 	span_map_deinit(&unit->map);
 }
 
-struct err *debug_unit_add_ranges(Dwarf_Die *die, uint32_t value, struct span_ranges *ranges)
+/*
+ * Where the ranges of a DIE are listed, if libdw is to begin there by itself, with another base. 0:
+ * it is not, or cannot.
+ */
+static ptrdiff_t list_of(Dwarf_Die *die, Dwarf_Addr base)
 {
-	Dwarf_Addr base, low, high;
-	ptrdiff_t at = 0;
+	Dwarf_Attribute attribute;
+	Dwarf_Word list;
 
-	for (int i = 0; i < RANGES_MAX && (at = dwarf_ranges(die, at, &base, &low, &high)) > 0;
-	     i++) {
-		struct err *err = span_ranges_add(ranges, low, high, value);
+	if (!base || dwarf_hasattr(die, DW_AT_high_pc) ||
+	    dwarf_formudata(dwarf_attr(die, DW_AT_ranges, &attribute), &list) || list < 2 ||
+	    list > PTRDIFF_MAX)
+		return 0;
+	return (ptrdiff_t)list;
+}
 
+struct err *debug_unit_add_ranges(Dwarf_Die *die, Dwarf_Addr base, uint32_t value,
+				  struct span_ranges *ranges)
+{
+	ptrdiff_t at = list_of(die, base);
+	Dwarf_Addr now = base, low, high;
+	// The list at offset 0, of DWARF 4: libdw takes 0 as its base, and does not change that
+	// before the first range, unless the list does.
+	bool first = base && !at && !dwarf_hasattr(die, DW_AT_high_pc);
+
+	for (int i = 0; i < RANGES_MAX && (at = dwarf_ranges(die, at, &now, &low, &high)) > 0;
+	     i++, first = false) {
+		struct err *err;
+
+		if (first && !now) {
+			now = base;
+			low += base;
+			high += base;
+		}
+		err = span_ranges_add(ranges, low, high, value);
 		if (err)
 			return err;
 	}
@@ -41,6 +67,7 @@ struct err *debug_unit_add_ranges(Dwarf_Die *die, uint32_t value, struct span_ra
 /* The state of the walk over a unit's DIEs. */
 struct walk {
 	struct debug_unit *unit;
+	Dwarf_Addr base; /* of a split unit; 0: it is none */
 	struct span_ranges ranges;
 	Dwarf_Off last; /* offset of the last DIE; the next one's is higher, else there is a loop */
 };
@@ -67,7 +94,7 @@ static struct err *visit_function(struct walk *walk, Dwarf_Die *die, uint32_t pa
 				    }))
 		return err_no_memory();
 
-	struct err *err = debug_unit_add_ranges(die, node, &walk->ranges);
+	struct err *err = debug_unit_add_ranges(die, walk->base, node, &walk->ranges);
 
 	return err ? err : walk_children(walk, die, node, depth);
 }
@@ -124,6 +151,8 @@ static struct err *load(struct debug_unit *unit, struct debug_split *split)
 
 	struct err *err = debug_split_find(split, &unit->line_die, &unit->tree_die);
 
+	if (unit->tree_die.cu != unit->line_die.cu && dwarf_lowpc(&unit->line_die, &walk.base))
+		walk.base = 0;
 	walk.last = dwarf_dieoffset(&unit->tree_die);
 	if (!err)
 		err = walk_children(&walk, &unit->tree_die, SPAN_NONE, 0);
@@ -167,8 +196,11 @@ static void call_site(struct debug_unit *unit, Dwarf_Die *die, const char **file
 
 	*line = (uint32_t)number_attribute(die, DW_AT_call_line);
 	*file = NULL;
+	// A split unit mostly has a list of files of its own, else its skeleton's counts.
 	if (dwarf_hasattr(die, DW_AT_call_file) &&
-	    !dwarf_getsrcfiles(&unit->tree_die, &files, &count) && index < count)
+	    (!dwarf_getsrcfiles(&unit->tree_die, &files, &count) ||
+	     !dwarf_getsrcfiles(&unit->line_die, &files, &count)) &&
+	    index < count)
 		*file = dwarf_filesrc(files, index, NULL, NULL);
 }
 
@@ -207,7 +239,9 @@ struct err *debug_unit_find(struct debug_unit *unit, struct debug_split *split, 
 
 	if (err)
 		return err;
-	ret->directory = string_attribute(&unit->line_die, DW_AT_comp_dir);
+	// Not integrated: of a skeleton without it, libdw would open the files that it names.
+	ret->directory = dwarf_formstring(
+		dwarf_attr(&unit->line_die, DW_AT_comp_dir, &(Dwarf_Attribute){0}));
 	source_line(unit, address, &file, &line);
 
 	Dwarf *dwarf = dwarf_cu_getdwarf(unit->tree_die.cu);

@@ -61,7 +61,11 @@ void debug_unit_deinit(struct debug_unit *unit);
 struct err *debug_unit_find(struct debug_unit *unit, struct debug_split *split, uint64_t address,
 			    struct debug_frames *ret);
 
-/* Adds the address ranges of a DIE, with that value. */
-struct err *debug_unit_add_ranges(Dwarf_Die *die, uint32_t value, struct span_ranges *ranges);
+/*
+ * Adds the address ranges of a DIE, with that value. base: where a split unit begins, by its
+ * skeleton; its lists are relative to that. 0: the unit says so itself.
+ */
+struct err *debug_unit_add_ranges(Dwarf_Die *die, Dwarf_Addr base, uint32_t value,
+				  struct span_ranges *ranges);
 
 #endif

@@ -24,9 +24,10 @@ struct symbol_module {
 	 * NULL. */
 	struct elf_image *program;
 	struct elf_image *debug;
-	/* Files with further parts of them, or NULL: .gnu_debugdata and dwz's shared file. */
+	/* Files with further parts of them, or NULL: .gnu_debugdata, dwz's shared file, .dwp. */
 	struct elf_image *mini;
 	struct elf_image *alternate;
+	struct elf_image *package;
 
 	bool loaded;
 	struct symbol_table table;
@@ -97,6 +98,7 @@ static void unload(struct symbol_module *module)
 	debug_info_destroy(module->info);
 	module->info = NULL;
 	symbol_table_deinit(&module->table);
+	elf_image_close(steal(&module->package));
 	elf_image_close(steal(&module->alternate));
 	elf_image_close(steal(&module->mini));
 	if (module->program)
@@ -160,8 +162,13 @@ static struct err *load_dwarf(struct symbol_module *module)
 
 	struct err *err = debug_files_alternate(module->files, image, &module->alternate);
 
+	// Split units find their addresses in this section.
+	if (!err && elf_image_section(image, ".debug_addr"))
+		err = debug_files_package(module->files, image,
+					  image == module->program ? NULL : module->program,
+					  &module->package);
 	if (!err)
-		err = debug_info_create(image, module->alternate, &module->info);
+		err = debug_info_create(image, module->alternate, module->package, &module->info);
 	if (!err && debug_info_damage(module->info))
 		err = err_create("%s: %s", image->path, debug_info_damage(module->info));
 	return note(module, err);
@@ -234,6 +241,19 @@ static struct err *combine(struct symbol_module *module, uint64_t file_address,
 	return NULL;
 }
 
+/* Says that the file of a split unit is missing, once a look-up has noticed. */
+static struct err *note_missing(struct symbol_module *module)
+{
+	const char *name = debug_info_missing(module->info);
+	const struct elf_image *image = module->program ? module->program : module->debug;
+
+	if (!name || module->note)
+		return NULL;
+	return note(module, err_create("%s: inlined functions are missing: '%s' with them is not "
+				       "there or of another build, and there is no %s.dwp",
+				       image->path, name, image->path));
+}
+
 static struct err *find(struct symbol_module *module, uint64_t file_address, struct found **ret)
 {
 	struct err *err = module->loaded ? NULL : load(module);
@@ -241,6 +261,8 @@ static struct err *find(struct symbol_module *module, uint64_t file_address, str
 	module->frames.list.count = 0;
 	if (!err && module->info)
 		err = debug_info_find(module->info, file_address, &module->frames);
+	if (!err && module->info)
+		err = note_missing(module);
 	if (err)
 		return err;
 

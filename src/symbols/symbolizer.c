@@ -8,6 +8,7 @@
  *	debug_sections  DWARF as libdw reads it, decompressed
  *	debug_aranges   units of addresses, as the linker's list has them
  *	debug_unit      inlined functions and lines of one DWARF unit      debug_split  .dwo files
+ *	debug_join      a split unit and its program's parts of it, as one file
  *	debug_index     the unit of an address
  *	debug_info      one file's DWARF
  *	program_file    a module's recorded file    module_cache
