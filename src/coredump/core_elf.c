@@ -67,7 +67,8 @@ static struct err *take_files(struct core_image *image, const struct note *note)
 	uint64_t at = 2 * note->word, paths;
 	const char *path, *end = (const char *)note->data + note->size;
 
-	if (count > note->size / (3 * note->word))
+	// A damaged list is as good as none.
+	if (!page || count > note->size / (3 * note->word))
 		return NULL;
 	paths = at + count * 3 * note->word;
 	if (paths > note->size)

@@ -133,6 +133,12 @@ static inline void *sys_mmap(void *address, size_t size, int protection, int fla
 				(long)offset);
 }
 
+/* The end of the heap that grows by brk(). */
+static inline uint64_t sys_brk(void)
+{
+	return (uint64_t)syscall6(SYS_brk, 0, 0, 0, 0, 0, 0);
+}
+
 static inline int sys_munmap(void *address, size_t size)
 {
 	return (int)syscall6(SYS_munmap, (long)address, (long)size, 0, 0, 0, 0);

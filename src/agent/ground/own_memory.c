@@ -2,6 +2,7 @@
 
 #include "agent/arch/syscall.h"
 #include "agent/ground/own_code.h"
+#include "agent/ground/own_place.h"
 #include "base/bytes.h"
 #include "base/compiler.h"
 
@@ -37,17 +38,16 @@ static struct piece *vacant;
 /* Adds a page after a full one. If several threads do so at once, one wins. */
 static never_inline struct piece_page *add_page_slow(struct piece_page *full)
 {
-	struct piece_page *page = sys_mmap(NULL, sizeof(*page), PROT_READ | PROT_WRITE,
-					   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct piece_page *page = own_place_map_memory(sizeof(*page));
 	struct piece_page *none = NULL;
 
-	if (syscall_error(page))
+	if (!page)
 		return NULL;
 	page->pieces[0] = (struct piece){page, sizeof(*page)};
 	page->used = 1;
 	if (!__atomic_compare_exchange_n(&full->next, &none, page, false, __ATOMIC_RELEASE,
 					 __ATOMIC_ACQUIRE)) {
-		sys_munmap(page, sizeof(*page));
+		own_place_unmap(page, sizeof(*page));
 		page = none;
 	}
 	__atomic_store_n(&last_page, page, __ATOMIC_RELEASE);

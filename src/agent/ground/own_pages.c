@@ -2,6 +2,7 @@
 
 #include "agent/arch/syscall.h"
 #include "agent/ground/own_memory.h"
+#include "agent/ground/own_place.h"
 #include "base/bytes.h"
 
 #define OWN_PAGE 4096u
@@ -14,10 +15,9 @@ static size_t reserve_used;
 
 static void *from_kernel(size_t size)
 {
-	void *memory = sys_mmap(NULL, size, PROT_READ | PROT_WRITE,
-				MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	void *memory = own_place_map_memory(size);
 
-	if (syscall_error(memory))
+	if (!memory)
 		return NULL;
 	// None of it belongs to the program, so it is left out of core dumps. Reports know it by
 	// that, too.
@@ -42,7 +42,7 @@ void own_pages_release(void *memory, size_t size)
 {
 	size = bytes_round_up(size, OWN_PAGE);
 	if (own_memory_forget(memory, size))
-		sys_munmap(memory, size);
+		own_place_unmap(memory, size);
 }
 
 bool own_pages_begin_reserve(size_t size)

@@ -1,10 +1,10 @@
 #include "agent/life/process_end.h"
 
-#include "agent/arch/syscall.h"
 #include "agent/event/sink.h"
 #include "agent/ground/clock.h"
 #include "agent/ground/libc.h"
 #include "agent/ground/log.h"
+#include "agent/ground/own_place.h"
 #include "agent/ground/signal_bracket.h"
 #include "agent/life/process.h"
 #include "agent/life/thread.h"
@@ -25,13 +25,12 @@ bool process_flush(void)
 		return true;
 	if (process_system_calls_forbidden())
 		return false;
-	scratch = sys_mmap(NULL, FLUSH_SIZE, PROT_READ | PROT_WRITE,
-			   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	scratch = own_place_map_memory(FLUSH_SIZE);
 	for (thread = __atomic_load_n(&process->threads, __ATOMIC_ACQUIRE); thread;
 	     thread = thread->all_next)
-		whole &= !syscall_error(scratch) && slot_flush_private(thread, scratch, FLUSH_SIZE);
-	if (!syscall_error(scratch))
-		sys_munmap(scratch, FLUSH_SIZE);
+		whole &= scratch && slot_flush_private(thread, scratch, FLUSH_SIZE);
+	if (scratch)
+		own_place_unmap(scratch, FLUSH_SIZE);
 	file_write_header(&recording->file);
 	return whole && process_state() == PROCESS_RECORDING;
 }

@@ -3,6 +3,7 @@
 #include "agent/arch/syscall.h"
 #include "agent/ground/lock.h"
 #include "agent/ground/libc.h"
+#include "agent/ground/own_place.h"
 #include "agent/ground/signal_bracket.h"
 #include "agent/ground/state.h"
 #include "agent/record/file.h"
@@ -203,7 +204,7 @@ void live_memory_empty(enum live_part part)
 void live_memory_forget(void)
 {
 	for (uint32_t i = 0; i < chunk_count; i++)
-		sys_munmap(chunks[i].start, chunks[i].size);
+		own_place_unmap(chunks[i].start, chunks[i].size);
 	chunk_count = 0;
 	leaves.chunk = NULL;
 	leaves.used = 0;

@@ -7,6 +7,7 @@
 #include "agent/ground/clock.h"
 #include "agent/ground/config.h"
 #include "agent/ground/libc.h"
+#include "agent/ground/own_place.h"
 #include "agent/ground/state.h"
 #include "agent/ground/text.h"
 #include "base/bytes.h"
@@ -156,7 +157,7 @@ static void close_inherited(void)
 		sys_close(inherited.fd);
 	inherited.fd = 0;
 	if (inherited.header)
-		sys_munmap(inherited.header, TRACE_PAGE);
+		own_place_unmap(inherited.header, TRACE_PAGE);
 	inherited.header = NULL;
 }
 
@@ -270,9 +271,7 @@ static int allocate_range(int fd, uint64_t offset, size_t size)
 
 static void *map_shared(struct file *file, uint64_t offset, size_t size)
 {
-	void *memory = sys_mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, file->fd, offset);
-
-	return syscall_error(memory) ? NULL : memory;
+	return own_place_map(size, MAP_SHARED, file->fd, offset);
 }
 
 static void *map_range(struct file *file, uint64_t offset, size_t size)
@@ -294,12 +293,9 @@ int file_map_header(struct file *file, bool shared)
 	if (shared)
 		process->header = map_shared(file, 0, TRACE_PAGE);
 	if (!process->header) {
-		void *memory = sys_mmap(NULL, TRACE_PAGE, PROT_READ | PROT_WRITE,
-					MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-
-		if (syscall_error(memory))
-			return (int)(long)memory;
-		process->header = memory;
+		process->header = own_place_map_memory(TRACE_PAGE);
+		if (!process->header)
+			return -ENOMEM;
 		file->header_private = true;
 	}
 	inherited.header = process->header;
@@ -368,7 +364,7 @@ static void *map_allocated(struct file *file, uint64_t offset, size_t size,
 	if (!memory || !allocate_range(file->fd, offset, size))
 		return memory;
 	*result = FILE_WRITE_FAILED;
-	sys_munmap(memory, size);
+	own_place_unmap(memory, size);
 	return NULL;
 }
 
@@ -475,7 +471,7 @@ void *file_map_sparse(struct file *file, size_t size, uint64_t *offset)
 	memory = file_keep_descriptor(file) ? map_shared(file, *offset, size) : NULL;
 	// Last: where there is no address space the file does not grow.
 	if (memory && extend(file, *offset, size)) {
-		sys_munmap(memory, size);
+		own_place_unmap(memory, size);
 		memory = NULL;
 	}
 	return memory;

@@ -6,6 +6,7 @@
 #include "agent/ground/libc.h"
 #include "agent/ground/log.h"
 #include "agent/ground/own_pages.h"
+#include "agent/ground/own_place.h"
 #include "agent/ground/signal_bracket.h"
 #include "agent/record/fact_record.h"
 #include "agent/record/file.h"
@@ -208,7 +209,7 @@ static void seal_in_place(struct thread *thread)
 	file_slot_sealed(&recording->file, thread->slot_size);
 	// In a seccomp window the slot is part of a larger mapping, and stays mapped.
 	if (!process_system_calls_forbidden() && !stays_mapped())
-		sys_munmap(chunk, thread->slot_size);
+		own_place_unmap(chunk, thread->slot_size);
 	thread->chunk = NULL;
 }
 
@@ -332,7 +333,7 @@ static void give_back_mapping(struct trace_chunk *chunk, uint32_t size)
 {
 	// A private slot stays: its memory is not given back.
 	if (!slots_private() && !process_system_calls_forbidden() && !stays_mapped())
-		sys_munmap(chunk, size);
+		own_place_unmap(chunk, size);
 }
 
 void slot_forget(struct thread *thread)

@@ -8,7 +8,8 @@
  *   unwind/<arch>/step.[hc]     one step of a walk; included by arch_step.h
  *   arch/<arch>/                a system call, instructions (one reads a counter of time), the
  *                               first code of a thread, a process and a call on another stack;
- *                               included by arch/syscall.h and arch/instructions.h
+ *                               where the agent's memory lies; included by arch/syscall.h,
+ *                               arch/instructions.h and arch/stretches.h
  *   meson.build                 of agent and unwind: these files
  *
  * Other files assume x86-64, too: the return address at CFA - 8 of plain rules (cfi/unwind_rule.h;

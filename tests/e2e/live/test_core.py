@@ -15,7 +15,9 @@ import cores
 import real_programs
 from servers import serve  # noqa: F401
 from conftest import need
+from mallow_reader import CHUNK_MAGIC, MAGIC, PAGE
 
+HEADER = MAGIC + b"\1\0"  # of a recording, of any minor version
 ODD = [131071, 131073] * 4
 
 
@@ -270,8 +272,8 @@ def test_truncated(tool, sizes_core, tmp_path):
     whole = sizes_core.read_bytes()
     cut = tmp_path / "cut"
     outcomes = set()
-    for part in range(1, 20):
-        cut.write_bytes(whole[:len(whole) * part // 20])
+    for part in (whole.index(HEADER) / len(whole) * 20, *range(1, 20)):
+        cut.write_bytes(whole[:int(len(whole) * part / 20)])
         run = tool("core", cut, check=False)
         assert run.returncode in (0, 1), (part, run.stderr)
         if run.returncode:
@@ -282,14 +284,21 @@ def test_truncated(tool, sizes_core, tmp_path):
     assert outcomes == {0, 1}
 
 
-def test_cut_before_the_first_page(tool, agent, tmp_path):
-    """The table's first page lies at its highest address. Without it, chunks say what was in it."""
+def test_without_the_first_page(tool, agent, tmp_path):
+    """The dump does not have the table's first page. Chunks say what was in it."""
     core = cores.crash(["/usr/bin/python3", "-c",
                         "import os\nkeep = [bytes(1000 + i) for i in range(20000)]\nos.kill(os.getpid(), 11)"],
                        agent, tmp_path)
-    whole, data = core_json(tool, core), core.read_bytes()
-    at = re.search(re.escape(b"\x89MLW\r\n\x1a\n\1\0") + b".\0", data, re.S).start()  # of any minor version
-    core.write_bytes(data[:at])
+    whole, data = core_json(tool, core), bytearray(core.read_bytes())
+    at = data.index(HEADER)
+    start, = struct.unpack_from("<Q", data, 32)
+    size, count = struct.unpack_from("<HH", data, 54)
+    for header in range(start, start + size * count, size):
+        kind, _, offset, address, physical, held, there, _ = struct.unpack_from("<IIQQQQQQ", data, header)
+        if kind == 1 and offset <= at < offset + held:
+            left = held - (at - offset) - PAGE  # the segment begins behind that page
+            struct.pack_into("<QQQQQ", data, header + 8, at + PAGE, address + (at - offset) + PAGE, physical, left, left)
+    core.write_bytes(data)
     cut = core_json(tool, core)
     assert cut["pid"] == whole["pid"] and cut["id"] == whole["id"] and cut["sample_mean"] == 0
     assert 0 < cut["missing_bytes"] and sum(len(site["sizes"]) for site in cut["sites"]) > 15000
@@ -376,7 +385,7 @@ def test_raw(tool, sizes_core, compile_sample, tmp_path):
 
 
 def test_raw_pieces_of_a_process(tool, dumped, tmp_path):
-    """/proc/PID/mem, a file for each mapping of the table, in any order; some of them cut in two."""
+    """/proc/PID/mem, a file for each chunk of the table, in any order; some of them cut in two."""
     _, process = dumped
     heads, tails = [], []
     with open(f"/proc/{process.pid}/maps") as maps, open(f"/proc/{process.pid}/mem", "rb") as memory:
@@ -386,9 +395,11 @@ def test_raw_pieces_of_a_process(tool, dumped, tmp_path):
             start, end = (int(word, 16) for word in line.split()[0].split("-"))
             memory.seek(start)
             data = memory.read(end - start)
-            for pieces, part in ((heads, data[:16384]), (tails, data[16384:])):
-                pieces.append(tmp_path / f"{len(heads)}-{len(tails)}")
-                pieces[-1].write_bytes(part)
+            begins = [at for at in range(0, len(data), PAGE) if at == 0 or data[at:at + 8] == CHUNK_MAGIC]
+            for chunk in (data[at:next_] for at, next_ in zip(begins, [*begins[1:], len(data)])):
+                for pieces, part in ((heads, chunk[:16384]), (tails, chunk[16384:])):
+                    pieces.append(tmp_path / f"{len(heads)}-{len(tails)}")
+                    pieces[-1].write_bytes(part)
     report = core_json(tool, "--raw", *reversed(heads))
     assert_sizes(report)
     assert report["missing_bytes"] > 0

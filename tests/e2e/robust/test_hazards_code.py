@@ -69,6 +69,24 @@ def test_hidden_stack(seed, compiler, opt, compile_sample, record, functions_of)
         assert names[0] == "allocate_hidden" or not broken, names
 
 
+PLACES = {"record": {}, "private": {"SLOTS": "private"}, "cull": {"CULL": "10ms"},
+          "live": {"MODE": "live", "HELPER": "/bin/true"}}
+
+
+@pytest.mark.parametrize("mode", PLACES)
+def test_holes(mode, compile_sample, record, functions_of):
+    """Nothing of ours lies where the program has just unmapped something, or where its stack grows to."""
+    program = compile_sample("holes")
+    recorded = run_sample(record, [program], settings=PLACES[mode])
+    assert recorded.stdout == "ok\n" and "hole" not in recorded.stderr
+    if mode == "record":
+        recorded.assert_sound()
+        found = expect.by_function(recorded.sums, functions_of)
+        expect.check(expect.expectations("holes"), found)
+    grown = run_sample(record, [program, "grows"], settings=PLACES[mode])
+    assert grown.stdout == "ok\n"
+
+
 @pytest.mark.parametrize("compiler,opt", MATRIX)
 def test_switched_stack(compiler, opt, compile_sample, record, functions_of):
     """What the tables say to be beyond the end of a stack is not read; across stacks it may go on."""
