@@ -142,6 +142,10 @@ struct decode_event {
 		struct {
 			uint64_t operation, size;
 		} failed;
+		struct {
+			uint64_t kind, bytes;
+			struct decode_text object, name, symbol;
+		} unseen;
 	};
 };
 

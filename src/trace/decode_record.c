@@ -54,6 +54,25 @@ static void take_mapping(struct cursor *body, struct decode_event *event)
 	}
 }
 
+/* Takes a text up to its NUL, or to the end if there is none. */
+static struct decode_text take_ended_text(struct cursor *body)
+{
+	struct decode_text text = {.data = (const char *)body->at};
+
+	while (cursor_left(body) && *body->at++)
+		text.size++;
+	return text;
+}
+
+static void take_unseen(struct cursor *body, struct decode_event *event)
+{
+	event->unseen.kind = cursor_varint(body);
+	event->unseen.bytes = cursor_varint(body);
+	event->unseen.object = take_ended_text(body);
+	event->unseen.name = take_ended_text(body);
+	event->unseen.symbol = take_ended_text(body);
+}
+
 static void take_memory(struct cursor *body, struct decode_event *event)
 {
 	event->memory.virtual_size = cursor_varint(body);
@@ -183,6 +202,9 @@ static bool take_timed(struct cursor *body, struct decode_event *event)
 	case TRACE_RECORD_POOL_NAME:
 		take_pool(body, event);
 		return true;
+	case TRACE_RECORD_UNSEEN:
+		take_unseen(body, event);
+		return true;
 	case TRACE_RECORD_STACK:
 		event->stack.id = cursor_varint(body);
 		event->stack.outer = cursor_varint(body);
@@ -228,7 +250,7 @@ bool decode_record(struct cursor *body, uint64_t base, struct decode_event *even
 	default:
 		break;
 	}
-	if ((event->kind < TRACE_RECORD_FRAME || event->kind > TRACE_RECORD_POOL_NAME) &&
+	if ((event->kind < TRACE_RECORD_FRAME || event->kind > TRACE_RECORD_UNSEEN) &&
 	    event->kind != TRACE_RECORD_STACK && event->kind != TRACE_RECORD_SURVIVOR)
 		return false;
 	// Unknown kinds have returned above: their bodies need not begin with a time.

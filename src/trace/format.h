@@ -131,6 +131,7 @@ enum trace_chunk_kind {
 	TRACE_CHUNK_INDEX = 4,   /* what the engine derived from the events */
 	TRACE_CHUNK_LIVE = 5,    /* a part of the live table: trace/live.h; never sealed */
 	TRACE_CHUNK_CURVE = 6,   /* what was live over the run */
+	TRACE_CHUNK_UNSEEN = 7,  /* what the recording cannot show */
 };
 
 enum trace_chunk_flags {
@@ -158,7 +159,7 @@ static_assert(offsetof(struct trace_chunk, commit) == 24, "section 3");
 #define TRACE_TRAILER_SIZE 8u
 #define TRACE_NO_STREAM    UINT32_MAX /* the stream of slots without a thread and of live chunks */
 
-/* Section 9: the first byte of the payload of a packed, symbols, index or curve chunk. */
+/* Section 9: the first byte of the payload of the chunks that finishing adds. */
 enum trace_storage {
 	TRACE_STORAGE_RAW = 0,
 	TRACE_STORAGE_ZSTD = 1,    /* one frame */
@@ -235,6 +236,7 @@ enum trace_record {
 	TRACE_RECORD_POOL_FREE = 0x97,
 	TRACE_RECORD_POOL_RESET = 0x98,
 	TRACE_RECORD_POOL_NAME = 0x99,
+	TRACE_RECORD_UNSEEN = 0x9a,
 	TRACE_RECORD_STACK = 0xa8,
 	TRACE_RECORD_SURVIVOR = 0xa9,
 	TRACE_RECORD_CULLED = 0xaa,
@@ -260,6 +262,14 @@ enum trace_process_field {
 	TRACE_PROCESS_HOST = 5,
 	TRACE_PROCESS_KERNEL = 6,
 	TRACE_PROCESS_AGENT = 7,
+};
+
+/* Section 4.5: why memory is not in the recording. Later versions may know more. */
+enum trace_unseen {
+	TRACE_UNSEEN_OWN_MALLOC = 1, /* the program defines malloc itself */
+	TRACE_UNSEEN_LINKED = 2,     /* an allocator is linked into the object */
+	TRACE_UNSEEN_PRELOADED = 3,  /* a preloaded malloc comes before ours */
+	TRACE_UNSEEN_STARTED = 4,    /* a program was started, and is not recorded */
 };
 
 /* Section 5: values of pc that stand for something else than code. */

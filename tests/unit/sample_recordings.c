@@ -121,6 +121,8 @@ static void write_records(struct trace_writer *writer)
 	trace_writer_record(writer, 0x8f, "su", INT64_C(61), UINT64_C(4321));
 	trace_writer_record(writer, 0x90, "st", INT64_C(62), "/bin/true");
 	trace_writer_record(writer, 0x92, "suu", INT64_C(63), UINT64_C(1), UINT64_C(1) << 62);
+	trace_writer_record(writer, 0x9a, "suut", INT64_C(64), UINT64_C(2), UINT64_C(4096),
+			    "/lib/x.so");
 	trace_writer_record(writer, 0x85, "st", INT64_C(70), "renamed");
 	trace_writer_record(writer, 0x83, "su", INT64_C(71), UINT64_C(4));
 	trace_writer_record(writer, 0xc3, "uu", UINT64_C(1), UINT64_C(2));

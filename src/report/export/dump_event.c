@@ -235,6 +235,14 @@ static void put_life(struct buf *buf, const struct decode_event *event)
 		buf_text(buf, "tag");
 		put_u64(buf, "value", event->tag);
 		break;
+	case TRACE_RECORD_UNSEEN:
+		buf_text(buf, "unseen");
+		put_u64(buf, "kind", event->unseen.kind);
+		put_u64(buf, "bytes", event->unseen.bytes);
+		put_text(buf, "object", &event->unseen.object);
+		put_text(buf, "name", &event->unseen.name);
+		put_text(buf, "symbol", &event->unseen.symbol);
+		break;
 	case TRACE_RECORD_END:
 		buf_text(buf, "end");
 		put_u64(buf, "reason", event->end.reason);

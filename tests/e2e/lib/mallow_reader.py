@@ -24,7 +24,7 @@ TRAILER = 8
 CHUNK_MAX = 1 << 30
 STACK_MAX = 1 << 20
 MASK = 0xFFFFFFFFFFFFFFFF
-EVENTS, PACKED, SYMBOLS, INDEX, CURVE = 1, 2, 3, 4, 6
+EVENTS, PACKED, SYMBOLS, INDEX, CURVE, UNSEEN = 1, 2, 3, 4, 6, 7
 SLOT, SEALED = 1, 2
 NO_STREAM = 0xFFFFFFFF
 
@@ -88,6 +88,15 @@ def within_64_bits(total, what):
     return total
 
 
+def unseen_record(body, p):
+    """Section 4.5: a record 0x9a from behind its time."""
+    kind, p = varint(body, p)
+    size, p = varint(body, p)
+    texts = (body[p:].split(b"\0") + [b"", b""])[:3]
+    return dict(zip(("kind", "bytes", "object", "name", "symbol"),
+                    [kind, size] + [text.decode("utf-8", "backslashreplace") for text in texts]))
+
+
 def glibc_usable(size):
     return max(32, (size + 23) & ~15) - 8
 
@@ -148,7 +157,7 @@ class Chunk:
         self.payload_at = offset + CHUNK_HEADER
         self.superseded = False  # a chunk of the same sequence is read instead
         self.pack = None  # the packed chunk that holds this one
-        if not self.slot and not self.damage and self.kind in (EVENTS, PACKED, SYMBOLS, INDEX, CURVE):
+        if not self.slot and not self.damage and self.kind in (EVENTS, PACKED, SYMBOLS, INDEX, CURVE, UNSEEN):
             self.damage = self._check_trailer(data)
 
     def _check_trailer(self, data):
@@ -590,6 +599,8 @@ class Stream:
             name = text() if kind == POOL_NAME else ""
             recording.pool_events.append(PoolEvent(time, kind, pool, address, size, node,
                                                    self.threads[-1].number, self.tag, name))
+        elif kind == 0x9A:
+            recording.facts.append(dict(fact, kind="unseen", time=at(), what=unseen_record(body, p)))
         elif kind == 0xA8:
             time, identity, outer = at(), number(), number()
             node = recording.stacks.get(outer, recording.node(0, ("pc", PC_LOST, 0))) if outer else 0
@@ -686,6 +697,21 @@ class Recording:
         self._count_at_the_time_before(self.pool_events)
         self.facts.sort(key=lambda fact: fact["time"])
         self._clock()
+
+    def unseen(self, data):
+        """What is not in the recording: section 9.6, else the records of section 4.5."""
+        for chunk in self.chunks:
+            if chunk.kind == UNSEEN and not chunk.damage:
+                break
+        else:
+            return [fact["what"] for fact in self.facts if fact["kind"] == "unseen"]
+        payload = chunk.payload(data)
+        payload, p, found = unzstd(payload[1:]) if payload[0] == 1 else payload[1:], 0, []
+        while p < len(payload):
+            size, p = varint(payload, p + 1)
+            found.append(unseen_record(payload[:p + size], varint(payload, p)[1]))
+            p += size
+        return found
 
     def node(self, parent, frame):
         key = (parent, frame)
