@@ -64,6 +64,7 @@ struct err *process_list_add(struct process_list *list, const struct recording *
 	};
 
 	process.facts.environment = NULL;
+	process.facts.sight = NULL; // the recording's own
 	if (list->items.count >= RECORDING_NONE || !copy_strings(&list->arena, &process.facts) ||
 	    !vec_push(&list->items, process))
 		return err_no_memory();

@@ -28,6 +28,8 @@ void recording_deinit(struct recording *recording)
 	vec_deinit(&recording->switches);
 	vec_deinit(&recording->mappings);
 	vec_deinit(&recording->mallopts);
+	vec_deinit(&recording->unseen);
+	sight_destroy(recording->facts.sight);
 	pool_table_deinit(&recording->pools);
 	vec_deinit(&recording->live_line.steps);
 	heap_errors_deinit(&recording->heap_errors);

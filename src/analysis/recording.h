@@ -171,6 +171,7 @@ struct recording_facts {
 	uint64_t first_damage;         /* file offset, valid when damaged_chunks */
 	const char *first_damage_text; /* what was expected there */
 	bool indexed;                  /* only its index was read, no events */
+	struct sight *sight;           /* what it cannot show: sight.h. NULL: not known */
 	uint32_t processes;            /* merged: how many recordings (merge.h); 0: this is one */
 	bool peaks_added;              /* merged: the peak is a sum of peaks at different times */
 };

@@ -11,6 +11,7 @@
 #include "analysis/load/live_line.h"
 #include "analysis/pools/pool_table.h"
 #include "analysis/recording.h"
+#include "analysis/sight/sight.h"
 #include "analysis/sites/site_table.h"
 #include "analysis/tables/frame_table.h"
 #include "analysis/tables/module_table.h"
@@ -42,6 +43,8 @@ struct recording {
 	VEC(struct recorded_switch) switches;
 	VEC(struct mapping_operation) mappings;
 	VEC(struct mallopt_operation) mallopts;
+	VEC(struct unseen) unseen; /* as its records or its unseen chunk say */
+	bool unseen_stored;        /* it has such a chunk, so the list is whole */
 	struct pool_table pools;
 	struct live_data live; /* used instead of events */
 	bool watched;          /* live_line or heap_errors is to be filled: load_watch.c */

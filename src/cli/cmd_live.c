@@ -15,7 +15,6 @@
 #include "cli/plumbing_option.h"
 #include "cli/run_child.h"
 #include "cli/run_environment.h"
-#include "cli/run_hint.h"
 #include "cli/run_library.h"
 #include "cli/run_program.h"
 #include "cli/run_stream.h"
@@ -146,18 +145,6 @@ static void say_blind(const char *name)
 		  name);
 }
 
-/* Says which allocations no report could show. */
-static void say_unseen(void)
-{
-	struct buf text;
-
-	buf_init(&text);
-	run_hint_preloads(&text);
-	if (text.size)
-		cli_error(CLI_OK, "%.*s", (int)text.size, text.data);
-	buf_deinit(&text);
-}
-
 /* Runs the program, once everything is prepared. */
 static int run_watched(const struct options *options, const char *path, char **variables,
 		       struct live_watch *watch)
@@ -176,7 +163,6 @@ static int run_watched(const struct options *options, const char *path, char **v
 				 "cannot run '%s': %s", name, strerror(end.number));
 	if (!any && !setting_options_value(options, SETTING_DISABLE_BY_DEFAULT))
 		say_blind(name);
-	say_unseen();
 	return run_child_status(&end);
 }
 

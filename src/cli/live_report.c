@@ -3,10 +3,10 @@
 #include <unistd.h>
 
 #include "analysis/names/symbolized.h"
+#include "analysis/sight/sight.h"
 #include "cli/live_output.h"
 #include "cli/live_watch.h"
 #include "cli/plumbing_option.h"
-#include "cli/run_hint.h"
 #include "cli/terminal.h"
 #include "hosted/cleanup.h"
 #include "report/distinct_names.h"
@@ -42,7 +42,7 @@ static struct err *put_report(struct report *report, enum live_key key)
 
 	report->view.key = key;
 	err = live_view_create(report->recording, report->symbolized, &report->view, &view);
-	if (err || !view.live)
+	if (err)
 		return err;
 	switch (report->options->format) {
 	case LIVE_FLAME_GRAPH:
@@ -102,7 +102,7 @@ static struct err *read_ignore(const struct report *report, struct live_ignore *
 	return path ? live_options_ignore(path, ret) : err_no_memory();
 }
 
-/* Makes and writes the report. Something is live. */
+/* Makes and writes the report. */
 static struct err *make_report(struct report *report)
 {
 	const struct recording_facts *facts = recording_facts(report->recording);
@@ -110,13 +110,11 @@ static struct err *make_report(struct report *report)
 	auto_free char *name = live_output_name(facts);
 	struct process_memory memory;
 	struct err *err = name ? NULL : err_no_memory();
-	cleanup(buf_deinit) struct buf not_seen = BUF_EMPTY;
 
 	if (!err && report->options->ignore)
 		err = read_ignore(report, &ignore);
 	if (err)
 		return err;
-	run_hint_allocator(&not_seen, facts->program);
 	report->view = (struct live_view_options){
 		.top = report->options->top,
 		.depth = report->options->depth,
@@ -124,7 +122,6 @@ static struct err *make_report(struct report *report)
 		.ignore = &ignore,
 		.memory = facts->alive && process_memory_read(facts->pid, &memory) ? &memory : NULL,
 		.name = name,
-		.not_seen = not_seen.size ? buf_string(&not_seen) : NULL,
 	};
 	err = put_reports(report);
 	return err ? err : write_at_once(report, name);
@@ -157,10 +154,13 @@ static struct err *report_of(const struct live_options *options, const struct re
 		.recording = recording,
 		.buf = BUF_EMPTY,
 	};
-	struct err *err;
+	const struct unseen *unseen;
+	uint32_t unseen_count;
+	struct err *err = sight_list(recording_facts(recording), &unseen, &unseen_count);
 
-	if (!recording_summary(recording)->leaked_blocks)
-		return NULL;
+	// Nothing is live, and that is all: or so it seems, and then the report says why.
+	if (err || (!recording_summary(recording)->leaked_blocks && !unseen_count))
+		return err;
 	err = name_frames(&report);
 	if (err)
 		return err;

@@ -13,19 +13,21 @@
 #include "cli/finished.h"
 #include "cli/loaded.h"
 #include "cli/run_elsewhere.h"
-#include "cli/run_hint.h"
 #include "cli/terminal.h"
 #include "hosted/buf.h"
 #include "hosted/cleanup.h"
 #include "hosted/file_name.h"
 #include "report/format.h"
+#include "report/hidden.h"
 #include "report/shell_word.h"
 #include "report/summary.h"
 #include "report/text/findings_text.h"
 #include "report/text/text_report.h"
+#include "report/unseen.h"
 
 #define OTHERS_SHOWN   20
 #define FINDINGS_SHOWN 3
+#define UNSEEN_SHOWN   5
 #define TITLE          "mallow: "
 
 /* What the table shows of each recording. */
@@ -36,6 +38,7 @@ struct image {
 	char *program;
 	uint32_t pid;
 	uint64_t peak_bytes, leaked_bytes, total_bytes;
+	char *unseen; /* the first thing that it cannot show, in words; NULL: none */
 };
 
 /* The state of the summary while recordings are loaded, one after the other. */
@@ -74,6 +77,27 @@ static const char *short_path(const char *path)
 	if (length > 1 && strncmp(path, directory, length) == 0 && path[length] == '/')
 		return path + length + 1;
 	return path;
+}
+
+static const char *name_of(const struct image *image)
+{
+	return image->program ? image->program : "";
+}
+
+/* The first thing that a recording cannot show, in words. *ret NULL: all is shown. */
+static struct err *say_unseen(const struct recording_facts *facts, char **ret)
+{
+	cleanup(buf_deinit) struct buf text = BUF_EMPTY;
+	const struct unseen *list;
+	uint32_t count;
+	struct err *err = sight_list(facts, &list, &count);
+
+	*ret = NULL;
+	if (err || !count)
+		return err;
+	unseen_put(&text, facts, &list[0]);
+	*ret = buf_take(&text);
+	return *ret ? NULL : err_no_memory();
 }
 
 static struct image image_of(const char *path, size_t order, const struct recording *recording)
@@ -139,6 +163,33 @@ static void put_main(struct buf *buf, const struct style *style, const struct ru
 	summary_write_gaps(buf, style, recording);
 }
 
+/* Says what the recordings of the other programs cannot show: each text once. */
+static void put_unseen(struct buf *buf, const struct style *style, const struct image *images,
+		       size_t count)
+{
+	size_t texts = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		bool said = !images[i].unseen;
+
+		for (size_t j = 0; j < i && !said; j++)
+			said = images[j].unseen &&
+			       strcmp(images[j].unseen, images[i].unseen) == 0 &&
+			       strcmp(name_of(&images[j]), name_of(&images[i])) == 0;
+		if (said || ++texts > UNSEEN_SHOWN)
+			continue;
+		buf_text(buf, texts == 1 ? "\n" : "");
+		style_begin(buf, style, STYLE_WARN);
+		buf_text(buf, "  ! ");
+		style_safe_text(buf, name_of(&images[i]), strlen(name_of(&images[i])));
+		buf_printf(buf, " (%" PRIu32 "): %s", images[i].pid, images[i].unseen);
+		style_end(buf, style);
+		buf_char(buf, '\n');
+	}
+	if (texts > UNSEEN_SHOWN)
+		buf_printf(buf, "  ! … %zu more: mallow info says which\n", texts - UNSEEN_SHOWN);
+}
+
 static void put_others(struct buf *buf, const struct image *images, size_t count)
 {
 	buf_printf(buf,
@@ -147,7 +198,7 @@ static void put_others(struct buf *buf, const struct image *images, size_t count
 		   format_counted(count, "more recording", true).text);
 	for (size_t i = 0; i < count && i < OTHERS_SHOWN; i++) {
 		const char *path = short_path(images[i].path);
-		const char *program = images[i].program ? images[i].program : "";
+		const char *program = name_of(&images[i]);
 
 		buf_printf(buf, "%10" PRIu32 " %10s %10s %10s  ", images[i].pid,
 			   format_bytes(images[i].peak_bytes, false).text,
@@ -234,7 +285,7 @@ static struct err *write_main(struct summary *summary, const char *path,
 		return err;
 	summary->main.size = 0;
 	put_main(&summary->main, &summary->style, summary->end, loaded->recording, &headline);
-	err = run_hint_put(&summary->main, &summary->style, loaded);
+	err = hidden_write(&summary->main, &summary->style, loaded->recording, loaded->symbolized);
 	put_findings(&summary->main, &summary->style, loaded->recording, findings, path);
 	return err;
 }
@@ -245,6 +296,7 @@ static struct image *note(struct summary *summary, const char *path, size_t orde
 	struct image *image = &summary->images[summary->count++];
 
 	*image = image_of(path, order, loaded->recording);
+	cli_report_err(say_unseen(recording_facts(loaded->recording), &image->unseen));
 	if (summary->first && by_peak(image, summary->first) > 0)
 		return image;
 	summary->first = image;
@@ -261,6 +313,7 @@ static void print(struct summary *summary)
 	buf_init_fd(&buf, STDERR_FILENO, "standard error");
 	buf_put(&buf, summary->main.data, summary->main.size);
 	qsort(summary->images, summary->count, sizeof(*summary->images), by_peak);
+	put_unseen(&buf, &summary->style, summary->images + 1, summary->count - 1);
 	put_next(&buf, &summary->images[0], summary->output);
 	if (summary->count > 1)
 		put_others(&buf, summary->images + 1, summary->count - 1);
@@ -505,8 +558,10 @@ static void say_notes(struct summary *summary, const struct run_images *images)
 
 static void summary_deinit(struct summary *summary)
 {
-	for (size_t i = 0; i < summary->count; i++)
+	for (size_t i = 0; i < summary->count; i++) {
 		free(summary->images[i].program);
+		free(summary->images[i].unseen);
+	}
 	free(summary->images);
 	buf_deinit(&summary->main);
 	buf_deinit(&summary->notes);

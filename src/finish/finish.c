@@ -203,6 +203,8 @@ static struct err *put_extras(struct finish *finish, const struct recording *rec
 			err = carry_over(finish, TRACE_CHUNK_INDEX, &finish->index.index, &out);
 		if (!err)
 			err = carry_over(finish, TRACE_CHUNK_CURVE, &finish->index.curve, &out);
+		if (!err)
+			err = carry_over(finish, TRACE_CHUNK_UNSEEN, &finish->index.unseen, &out);
 	}
 	return err ? err : put(finish, out.data, out.size);
 }

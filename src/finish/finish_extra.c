@@ -2,6 +2,7 @@
 
 #include "analysis/index/index_pack.h"
 #include "analysis/names/symbols_pack.h"
+#include "analysis/sight/sight.h"
 #include "analysis/views/series_stored.h"
 #include "base/bytes.h"
 #include "hosted/cleanup.h"
@@ -67,6 +68,16 @@ static struct err *put_curve(struct buf *out, const struct recording *recording,
 	return curve ? finish_extra_put(out, TRACE_CHUNK_CURVE, curve, size, compress) : NULL;
 }
 
+static struct err *put_unseen(struct buf *out, const struct recording *recording,
+			      enum finish_compress compress)
+{
+	cleanup(buf_deinit) struct buf packed = BUF_EMPTY;
+	struct err *err = sight_pack(recording_facts(recording), &packed);
+
+	return err ? err
+		   : finish_extra_put(out, TRACE_CHUNK_UNSEEN, packed.data, packed.size, compress);
+}
+
 struct err *finish_extra_make(struct buf *out, const struct recording *recording,
 			      struct symbolized *symbolized, enum finish_compress compress,
 			      recording_progress *progress, void *argument)
@@ -88,5 +99,7 @@ struct err *finish_extra_make(struct buf *out, const struct recording *recording
 		err = buf_finish(&sums);
 	if (!err && sums.size)
 		err = finish_extra_put(out, TRACE_CHUNK_INDEX, sums.data, sums.size, compress);
-	return err ? err : put_curve(out, recording, compress);
+	if (!err)
+		err = put_curve(out, recording, compress);
+	return err ? err : put_unseen(out, recording, compress);
 }

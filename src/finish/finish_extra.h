@@ -1,4 +1,5 @@
-/* Makes the chunks that finishing adds: symbols, index, curve. docs/trace-format.md, section 9. */
+/* Makes the chunks that finishing adds: symbols, index, curve, unseen. docs/trace-format.md,
+ * section 9. */
 #ifndef MALLOW_FINISH_FINISH_EXTRA_H
 #define MALLOW_FINISH_FINISH_EXTRA_H
 
@@ -13,7 +14,7 @@
 struct err *finish_extra_put(struct buf *out, enum trace_chunk_kind kind, const void *data,
 			     size_t size, enum finish_compress compress);
 
-/* Appends the symbols, index and curve chunks of a loaded recording. */
+/* Appends the symbols, index, curve and unseen chunks of a loaded recording. */
 struct err *finish_extra_make(struct buf *out, const struct recording *recording,
 			      struct symbolized *symbolized, enum finish_compress compress,
 			      recording_progress *progress, void *argument);

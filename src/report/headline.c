@@ -47,7 +47,8 @@ void headline_write_peak(struct buf *buf, const struct style *style,
 			 const struct headline *headline)
 {
 	if (headline->clause == HEADLINE_NOTHING) {
-		buf_text(buf, "Nothing was allocated.");
+		buf_text(buf,
+			 headline->blind ? "No allocation was seen." : "Nothing was allocated.");
 		return;
 	}
 	if (headline->clause == HEADLINE_STEADY) {

@@ -22,7 +22,6 @@ struct live_view_options {
 	const struct live_ignore *ignore;    /* NULL: nothing is */
 	const struct process_memory *memory; /* of the process, NULL: not known */
 	const char *name;                    /* of the process */
-	const char *not_seen; /* one line: allocations that no report shows; NULL: none known */
 };
 
 struct live_view {

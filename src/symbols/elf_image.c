@@ -286,7 +286,8 @@ bool elf_image_has_symbols(const struct elf_image *image, uint32_t type)
 	return false;
 }
 
-bool elf_image_provides(const struct elf_image *image, const char *function)
+/* Whether the dynamic symbol table has the function, defined there or not. */
+static bool has_dynamic(const struct elf_image *image, const char *function, bool defined)
 {
 	Elf_Scn *section = elf_image_section(image, ".dynsym");
 	Elf_Data *data = section ? elf_getdata(section, NULL) : NULL;
@@ -298,9 +299,22 @@ bool elf_image_provides(const struct elf_image *image, const char *function)
 	for (int i = 0; gelf_getsym(data, i, &symbol); i++) {
 		const char *name = elf_strptr(image->elf, header.sh_link, symbol.st_name);
 
-		if (symbol.st_shndx != SHN_UNDEF && GELF_ST_TYPE(symbol.st_info) == STT_FUNC &&
-		    name && strcmp(name, function) == 0)
+		if (defined ? symbol.st_shndx == SHN_UNDEF ||
+				      GELF_ST_TYPE(symbol.st_info) != STT_FUNC
+			    : symbol.st_shndx != SHN_UNDEF)
+			continue;
+		if (name && strcmp(name, function) == 0)
 			return true;
 	}
 	return false;
+}
+
+bool elf_image_provides(const struct elf_image *image, const char *function)
+{
+	return has_dynamic(image, function, true);
+}
+
+bool elf_image_imports(const struct elf_image *image, const char *function)
+{
+	return has_dynamic(image, function, false);
 }

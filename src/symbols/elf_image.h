@@ -86,5 +86,7 @@ bool elf_image_has_symbols(const struct elf_image *image, uint32_t type);
  * Whether the image exports this function to other modules of its process (dynamic symbol table).
  */
 bool elf_image_provides(const struct elf_image *image, const char *function);
+/* Whether it calls a function of that name in another module (the same table). */
+bool elf_image_imports(const struct elf_image *image, const char *function);
 
 #endif

@@ -1,43 +1,123 @@
 #include "symbols/own_allocator.h"
 
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "hosted/err.h"
-#include "symbols/elf_image.h"
+/* The allocators that are told apart, by number, and the words of the list: a bit for each. */
+static const char *const names[] = {"jemalloc", "tcmalloc", "mimalloc", "rpmalloc", "snmalloc"};
+#define NAMES (sizeof(names) / sizeof(names[0]))
+enum {
+	JE = 1,
+	TC = 2,
+	MI = 4,
+	RP = 8,
+	SN = 16,
+	ANY = 31,
+	PLAIN = 0, // of any C library, of other languages: these tell no allocator
+	LIBC = 0,
+	CXX = 0,
+	RUST = 0,
+	MAP = 0,
+};
 
-/* The functions that programs call instead of malloc. */
-static const struct {
-	const char *symbol, *name;
-} functions[] = {
-	{"_rjem_malloc", "jemalloc"}, // Rust's tikv-jemallocator and jemallocator
-	{"je_malloc", "jemalloc"},    // configure --with-jemalloc-prefix=je_
-	{"mi_malloc", "mimalloc"},
-	{"tc_malloc", "tcmalloc"}, // of gperftools
-	{"TCMallocInternalMalloc", "tcmalloc"},
-	{"rpmalloc", "rpmalloc"},
-	{"sn_malloc", "snmalloc"},
-	{"sn_rust_alloc", "snmalloc"}, // Rust's snmalloc-rs
+struct word {
+	const char *text;
+	uint32_t groups;
+};
+
+/* Functions without their prefixes. */
+static const struct word functions[] = {
+#define HOOK(name, groups, leaves, act, size, times, pointer, operation, alignment) {name, groups},
+#define PREFIX(prefix, group)
+#define SIGN(symbol, allocator)
+#include "symbols/allocator_functions.def"
+#undef HOOK
+#undef PREFIX
+#define HOOK(name, groups, leaves, act, size, times, pointer, operation, alignment)
 };
 #define FUNCTIONS (sizeof(functions) / sizeof(functions[0]))
+
+static const struct word prefixes[] = {
+#define PREFIX(prefix, group) {prefix, group},
+#include "symbols/allocator_functions.def"
+#undef PREFIX
+#undef SIGN
+#define PREFIX(prefix, group)
+};
+#define PREFIXES (sizeof(prefixes) / sizeof(prefixes[0]))
+
+/* Functions that only one allocator has. */
+static const struct {
+	const char *symbol, *allocator;
+} signs[] = {
+#define SIGN(symbol, allocator) {symbol, allocator},
+#include "symbols/allocator_functions.def"
+#undef HOOK
+#undef PREFIX
+#undef SIGN
+};
+#define SIGNS (sizeof(signs) / sizeof(signs[0]))
+
+/*
+ * Beginnings of what allocators call in themselves, which is left where everything else was
+ * inlined.
+ */
+static const struct word inside[] = {
+	{"je_arena_", JE}, {"je_tcache_", JE}, {"je_extent", JE}, {"_rjem_je_", JE},
+	{"_mi_page_", MI}, {"_mi_heap_", MI},  {"_mi_os_", MI},   {"_mi_arena", MI},
+};
+#define INSIDE (sizeof(inside) / sizeof(inside[0]))
 
 /* A function that only jemalloc has ends so, whatever prefix it was built with. */
 #define ANY_JEMALLOC "mallocx"
 
-static const char *name_of(const char *symbol)
+static bool begins(const char *text, const char *with)
+{
+	return strncmp(text, with, strlen(with)) == 0;
+}
+
+/* The number of the allocator that surely has this function. NAMES: none. */
+static size_t sure_of(const char *symbol)
 {
 	size_t length = strlen(symbol), end = strlen(ANY_JEMALLOC);
 
-	for (size_t i = 0; i < FUNCTIONS; i++)
-		if (strcmp(symbol, functions[i].symbol) == 0)
-			return functions[i].name;
-	return length > end && strcmp(symbol + length - end, ANY_JEMALLOC) == 0 ? "jemalloc" : NULL;
+	for (size_t i = 0; i < SIGNS; i++)
+		for (size_t j = 0; j < NAMES; j++)
+			if (strcmp(signs[i].symbol, symbol) == 0 &&
+			    strcmp(signs[i].allocator, names[j]) == 0)
+				return j;
+	return length > end && strcmp(symbol + length - end, ANY_JEMALLOC) == 0 ? 0 : NAMES;
 }
 
+/* The allocators that may have it: bits. */
+static uint32_t groups_of(const char *symbol)
+{
+	for (size_t i = 0; i < INSIDE; i++)
+		if (begins(symbol, inside[i].text))
+			return inside[i].groups;
+	for (size_t i = 0; i < PREFIXES; i++) {
+		if (!prefixes[i].groups || !begins(symbol, prefixes[i].text))
+			continue;
+		for (size_t j = 0; j < FUNCTIONS; j++)
+			if (strcmp(symbol + strlen(prefixes[i].text), functions[j].text) == 0)
+				return functions[j].groups & prefixes[i].groups;
+	}
+	return 0;
+}
+
+/* Most symbols are nobody's: told by their first letter, or by jemalloc's last one. */
+static bool may_be(const char *symbol)
+{
+	return *symbol && (strchr("_jtTmrs", *symbol) || symbol[strlen(symbol) - 1] == 'x');
+}
+
+/* Two functions of one allocator, or one that only it has. */
 static bool find_in(const struct elf_image *image, const char *table, struct own_allocator *ret)
 {
 	Elf_Scn *section = elf_image_section(image, table);
 	Elf_Data *data = section ? elf_getdata(section, NULL) : NULL;
+	const char *first[NAMES] = {0};
 	GElf_Shdr header;
 	GElf_Sym symbol;
 
@@ -45,54 +125,72 @@ static bool find_in(const struct elf_image *image, const char *table, struct own
 		return false;
 	for (int i = 0; gelf_getsym(data, i, &symbol); i++) {
 		const char *text;
+		uint32_t groups;
+		size_t found;
 
 		if (symbol.st_shndx == SHN_UNDEF || GELF_ST_TYPE(symbol.st_info) != STT_FUNC)
 			continue;
 		text = elf_strptr(image->elf, header.sh_link, symbol.st_name);
-		ret->name = text ? name_of(text) : NULL;
-		if (ret->name) {
-			snprintf(ret->symbol, sizeof(ret->symbol), "%s", text);
-			return true;
+		if (!text || !may_be(text))
+			continue;
+		found = sure_of(text);
+		groups = found < NAMES ? 0 : groups_of(text);
+		for (size_t j = 0; j < NAMES; j++) {
+			if (!(groups >> j & 1))
+				continue;
+			if (first[j] && strcmp(first[j], text) != 0)
+				found = j;
+			else
+				first[j] = text;
 		}
+		if (found == NAMES)
+			continue;
+		ret->name = names[found];
+		snprintf(ret->symbol, sizeof(ret->symbol), "%s",
+			 first[found] ? first[found] : text);
+		return true;
 	}
 	return false;
 }
 
+static bool is_program(const struct elf_image *image)
+{
+	GElf_Ehdr header;
+
+	return (gelf_getehdr(image->elf, &header) && header.e_type == ET_EXEC) ||
+	       elf_image_section(image, ".interp") || !elf_image_section(image, ".dynsym");
+}
+
 /*
  * Looks for the beginnings of the allocator's messages. These are put together at run time, so that
- * this program's own constants do not match.
+ * this program's own constants do not match. An allocator gives memory back by madvise(); of
+ * libraries that do not call it, and there are many, no page is read.
  */
 static bool find_messages(const struct elf_image *image, struct own_allocator *ret)
 {
-	char jemalloc[] = "*jemalloc>: ", mimalloc[] = "*imalloc: warning: ";
-	const Elf_Data *constants = elf_image_section_data(image, ".rodata");
+	char texts[][24] = {"*jemalloc>: ", "*cmalloc: large alloc ", "*imalloc: warning: "};
+	const Elf_Data *constants;
 
-	jemalloc[0] = '<';
-	mimalloc[0] = 'm';
-	if (!constants)
+	texts[0][0] = '<';
+	texts[1][0] = 't';
+	texts[2][0] = 'm';
+	if (!is_program(image) && !elf_image_imports(image, "madvise"))
 		return false;
-	if (memmem(constants->d_buf, constants->d_size, jemalloc, strlen(jemalloc)))
-		ret->name = "jemalloc";
-	else if (memmem(constants->d_buf, constants->d_size, mimalloc, strlen(mimalloc)))
-		ret->name = "mimalloc";
+	constants = elf_image_section_data(image, ".rodata");
+	for (size_t i = 0; constants && i < sizeof(texts) / sizeof(texts[0]); i++)
+		if (memmem(constants->d_buf, constants->d_size, texts[i], strlen(texts[i])))
+			ret->name = names[i];
 	return ret->name != NULL;
 }
 
-bool own_allocator_find(const char *program, struct own_allocator *ret)
+bool own_allocator_find(const struct elf_image *image, struct own_allocator *ret)
 {
-	cleanup(elf_image_close_at) struct elf_image *image = NULL;
-	struct err *err = elf_image_open(program, &image);
-
-	*ret = (struct own_allocator){0};
-	if (err) {
-		err_destroy(err);
+	*ret = (struct own_allocator){.provides = elf_image_provides(image, "malloc")};
+	// Python has mimalloc in it, and uses it only if it is told so.
+	if (elf_image_provides(image, "PyObject_Malloc"))
 		return false;
-	}
-	if (elf_image_provides(image, "malloc")) {
-		strcpy(ret->symbol, "malloc");
-		return true;
-	}
 	if (find_in(image, ".symtab", ret) || find_in(image, ".dynsym", ret))
 		return true;
-	return !elf_image_has_symbols(image, SHT_SYMTAB) && find_messages(image, ret);
+	return (!elf_image_has_symbols(image, SHT_SYMTAB) && find_messages(image, ret)) ||
+	       ret->provides;
 }

@@ -1,22 +1,25 @@
 /*
- * Finds an allocator that was linked into a program. Such a program calls it under its own name, or
- * through a malloc() of its own, which the loader finds before any preloaded library. A profiler
- * that stands in for malloc() does not see its blocks.
+ * Finds an allocator that was linked into a program or library. Such a file calls it under its own
+ * name, or through a malloc() of its own. A profiler that stands in for malloc() does not see its
+ * blocks.
  */
 #ifndef MALLOW_SYMBOLS_OWN_ALLOCATOR_H
 #define MALLOW_SYMBOLS_OWN_ALLOCATOR_H
 
 #include <stdbool.h>
 
+#include "symbols/elf_image.h"
+
 struct own_allocator {
-	const char *name; /* "jemalloc"; NULL: not known, it is the program's own malloc() */
-	char symbol[64];  /* the function that it was found by; "": by its messages alone */
+	const char *name; /* "jemalloc"; NULL: none that is known */
+	char symbol[64];  /* a function that it was found by; "": by its messages alone */
+	bool provides;    /* the file exports malloc() */
 };
 
 /*
- * Looks into the symbol tables of a program's file; if it was stripped, for the allocator's
- * messages. false: it has none, as far as can be told.
+ * Looks into the symbol tables of a file; if it was stripped, for the allocator's messages. false:
+ * it exports no malloc() and has no allocator, as far as can be told.
  */
-bool own_allocator_find(const char *program, struct own_allocator *ret);
+bool own_allocator_find(const struct elf_image *image, struct own_allocator *ret);
 
 #endif

@@ -31,6 +31,7 @@ static struct recording blank(const struct recording *recording)
 	static const char *const none[] = {NULL};
 	struct recording_facts *facts = &ret.facts;
 
+	facts->sight = NULL;
 	facts->program = facts->directory = facts->host = "";
 	facts->kernel = facts->agent_version = "";
 	facts->arguments = none;

@@ -76,7 +76,7 @@ void random_tell(struct random_recording *random, struct random_stream *stream)
 	uint64_t length = 4096 * draw(random, 9);
 	size_t from = encoder->size;
 
-	switch (draw(random, 16)) {
+	switch (draw(random, 17)) {
 	case 0:
 		trace_writer_record(encoder, TRACE_RECORD_THREAD, "sut", at, draw(random, 99),
 				    name);
@@ -135,6 +135,10 @@ void random_tell(struct random_recording *random, struct random_stream *stream)
 	case 15:
 		trace_writer_time(encoder, TRACE_OP_RESYNC, random->now);
 		stream->depth = 0;
+		break;
+	case 16:
+		trace_writer_record(encoder, TRACE_RECORD_UNSEEN, "suut", at, 1 + draw(random, 5),
+				    length, name);
 		break;
 	}
 	random_finish_record(random, stream, from);

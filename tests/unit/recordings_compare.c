@@ -157,6 +157,7 @@ static const char *compare_facts(const struct side *a, const struct side *b)
 		facts[side].host = facts[side].kernel = facts[side].agent_version = NULL;
 		facts[side].first_damage_text = NULL;
 		facts[side].arguments = facts[side].environment = NULL;
+		facts[side].sight = NULL;
 	}
 	SAME_BYTES("facts", left, right, sizeof(*left));
 	if (a->recording->fingerprint != b->recording->fingerprint)
@@ -320,6 +321,33 @@ static const char *compare_births(const struct side *a, const struct side *b)
 	return NULL;
 }
 
+static bool same_unseen(const struct unseen *left, const struct unseen *right)
+{
+	return left->kind == right->kind && left->bytes_at_most == right->bytes_at_most &&
+	       strcmp(left->object, right->object) == 0 && strcmp(left->name, right->name) == 0 &&
+	       strcmp(left->symbol, right->symbol) == 0;
+}
+
+/* In any order: which stream is read first means nothing. */
+static const char *compare_unseen(const struct side *a, const struct side *b)
+{
+	const struct unseen *left = a->recording->unseen.items;
+	const struct unseen *right = b->recording->unseen.items;
+	size_t count = a->recording->unseen.count;
+
+	if (count != b->recording->unseen.count)
+		return recordings_differ("unseen: %zu, %zu", count, b->recording->unseen.count);
+	for (size_t i = 0; i < count; i++) {
+		size_t same = 0;
+
+		while (same < count && !same_unseen(&left[i], &right[same]))
+			same++;
+		if (same == count)
+			return recordings_differ("unseen: %s", left[i].object);
+	}
+	return NULL;
+}
+
 static const char *compare(const struct side *a, const struct side *b)
 {
 	static const char *(*const parts[])(const struct side *, const struct side *) = {
@@ -334,6 +362,7 @@ static const char *compare(const struct side *a, const struct side *b)
 		compare_mallopts,
 		compare_pools,
 		compare_births,
+		compare_unseen,
 		recordings_compare_blocks,
 		recordings_compare_errors,
 		recordings_compare_run_facts,

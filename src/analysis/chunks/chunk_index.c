@@ -199,6 +199,9 @@ static struct err *take_chunk(struct chunk_index *index, const struct byte_sourc
 	case TRACE_CHUNK_CURVE:
 		index->curve = extra;
 		return NULL;
+	case TRACE_CHUNK_UNSEEN:
+		index->unseen = extra;
+		return NULL;
 	case TRACE_CHUNK_LIVE:
 		if (!vec_push(&index->live, (struct chunk_extent){extra.offset, extra.size}))
 			return err_no_memory();

@@ -1,6 +1,6 @@
 /*
- * A symbols, index or curve chunk of a finished recording: a payload of bytes, perhaps compressed.
- * docs/trace-format.md, section 9.
+ * A symbols, index, curve or unseen chunk of a finished recording: a payload of bytes, perhaps
+ * compressed. docs/trace-format.md, section 9.
  */
 #ifndef MALLOW_ANALYSIS_CHUNKS_EXTRA_CHUNK_H
 #define MALLOW_ANALYSIS_CHUNKS_EXTRA_CHUNK_H

@@ -6,6 +6,7 @@
 #include "analysis/facts/run_facts.h"
 #include "analysis/findings/percent.h"
 #include "analysis/names/library_state.h"
+#include "analysis/sight/sight.h"
 #include "hosted/cleanup.h"
 
 #define FUNCTION_PERCENT 35
@@ -68,7 +69,7 @@ static void add_facts(const struct recording *recording, const struct findings *
 {
 	const struct recording_summary *sum = recording_summary(recording);
 	const struct finding *finding = first_of(findings, FINDING_UNEXPLAINED);
-	bool seen = !finding;
+	bool seen = !finding && !headline->blind;
 
 	if (finding)
 		add(headline, HEADLINE_UNEXPLAINED, finding->numbers[FINDING_NUMBER_bytes], 0);
@@ -207,11 +208,16 @@ struct err *headline_make(const struct recording *recording, const struct findin
 	uint32_t site_count;
 	const struct site *sites = recording_sites(recording, &site_count);
 	auto_free uint64_t *values = calloc((size_t)site_count + 1, sizeof(*values));
+	const struct unseen *unseen;
+	uint32_t unseen_count;
 	struct err *err;
 
 	if (!values)
 		return err_no_memory();
-	err = recording_run_facts(recording, &facts);
+	err = sight_list(recording_facts(recording), &unseen, &unseen_count);
+	headline.blind = !sight_is_whole(unseen, unseen_count);
+	if (!err)
+		err = recording_run_facts(recording, &facts);
 	for (uint32_t i = 0; !err && i < site_count; i++)
 		values[i] = sites[i].peak_bytes;
 	if (!err)

@@ -70,6 +70,8 @@ static void forget(struct load *load)
 	recording->pools = (struct pool_table){0};
 	recording->threads.count = recording->memory.count = recording->marks.count = 0;
 	recording->mappings.count = recording->mallopts.count = recording->switches.count = 0;
+	if (!recording->unseen_stored)
+		recording->unseen.count = 0;
 	facts->events = facts->allocations = facts->frees = facts->reallocs = 0;
 	facts->failed_allocations = 0;
 	facts->culled_allocations = facts->culled_bytes = 0;
@@ -187,6 +189,16 @@ void load_note_file(struct load *load)
 	recording->facts.file_size = load->index.file_size;
 }
 
+/* Reads what a finished recording says that it cannot show. */
+static struct err *load_unseen(struct load *load)
+{
+	auto_free uint8_t *data = NULL;
+	size_t size;
+	struct err *err = extra_chunk_fetch(&load->index.unseen, load->source, &data, &size);
+
+	return err || !data ? err : sight_read(load->recording, data, size);
+}
+
 struct err *load_begin(struct load *load, unsigned int needs)
 {
 	struct recording *recording = load->recording;
@@ -200,6 +212,8 @@ struct err *load_begin(struct load *load, unsigned int needs)
 	recording->watched = recording->live_line.wanted || recording->live_line.moment ||
 			     recording->heap_errors.wanted;
 	err = facts_cache_create(&recording->facts_cache);
+	if (!err)
+		err = sight_create(recording, &recording->facts.sight);
 	if (!err && recording->blocks.wanted)
 		err = block_cache_create(&recording->views);
 	if (!err)
@@ -215,6 +229,8 @@ struct err *load_begin(struct load *load, unsigned int needs)
 	if (!err)
 		err = extra_chunk_fetch(&load->index.curve, source, &recording->curve,
 					&recording->curve_size);
+	if (!err)
+		err = load_unseen(load);
 	if (err)
 		return err;
 	load->index_damage = load->damage;

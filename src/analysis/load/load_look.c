@@ -33,13 +33,16 @@ static struct err *copy_lists(const struct recording *recording, struct recordin
 	    !vec_append(&look->marks, &recording->marks) ||
 	    !vec_append(&look->switches, &recording->switches) ||
 	    !vec_append(&look->mappings, &recording->mappings) ||
-	    !vec_append(&look->mallopts, &recording->mallopts))
+	    !vec_append(&look->mallopts, &recording->mallopts) ||
+	    !vec_append(&look->unseen, &recording->unseen))
 		return err_no_memory();
 	look->sites.peak = recording->sites.peak;
 	look->sites.peak_ticks = recording->sites.peak_ticks;
 	look->sites.peak_block = recording->sites.peak_block;
 	look->sites.summary = recording->sites.summary;
 	err = facts_cache_create(&look->facts_cache);
+	if (!err)
+		err = sight_create(look, &look->facts.sight);
 	return err || !look->blocks.wanted ? err : block_cache_create(&look->views);
 }
 
@@ -51,6 +54,7 @@ static struct err *make(const struct recording *recording, struct recording **re
 		return err_no_memory();
 	look->growing = true;
 	look->facts = recording->facts;
+	look->facts.sight = NULL;
 	look->stacks.nodes.items = recording->stacks.nodes.items;
 	look->stacks.nodes.count = recording->stacks.nodes.count;
 	look->blocks = recording->blocks;

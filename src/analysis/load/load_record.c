@@ -215,6 +215,11 @@ static struct err *take_memory(struct load *load, const struct decode_event *eve
 	return vec_push(&load->recording->memory, sample) ? NULL : err_no_memory();
 }
 
+static struct err *take_unseen(struct load *load, const struct decode_event *event)
+{
+	return load->recording->unseen_stored ? NULL : sight_take(load->recording, event);
+}
+
 static void take_end(struct load *load, const struct decode_event *event)
 {
 	load->end_ticks = event->time;
@@ -280,6 +285,8 @@ struct err *load_record(struct load *load, uint32_t stream, const struct decode_
 		return NULL;
 	case TRACE_RECORD_MEMORY:
 		return take_memory(load, event);
+	case TRACE_RECORD_UNSEEN:
+		return take_unseen(load, event);
 	case TRACE_RECORD_END:
 		take_end(load, event);
 		return NULL;

@@ -54,9 +54,13 @@ void merge_destroy(struct merge *merge)
 struct err *merge_create(const struct naming *naming, struct merge **ret)
 {
 	struct merge *merge = calloc(1, sizeof(*merge));
+	struct err *err =
+		merge ? sight_create(NULL, &merge->recording.facts.sight) : err_no_memory();
 
-	if (!merge)
-		return err_no_memory();
+	if (err) {
+		free(merge);
+		return err;
+	}
 	merge->sites.into = &merge->recording;
 	merge->naming = naming;
 	*ret = merge;
@@ -162,6 +166,8 @@ static struct err *take_sites(struct merge *merge, const struct listed_process *
 		err = recording_open(process->facts.path, RECORDING_SUMS, progress, argument,
 				     &recording);
 	if (!err)
+		err = sight_add(merge->recording.facts.sight, &recording->facts);
+	if (!err)
 		err = symbolized_create(recording, merge->naming, &names);
 	if (!err)
 		err = merge_sites_add(&merge->sites, recording, names, !timed || moment, NULL);
@@ -211,9 +217,11 @@ static void make_facts(struct merge *merge, bool timed, uint64_t peak_ns)
 {
 	const struct listed_process *items = merge->processes.items.items;
 	struct recording_facts *all = &merge->recording.facts;
+	struct sight *sight = all->sight;
 	uint64_t start = UINT64_MAX, end = 0;
 
 	*all = items[0].facts;
+	all->sight = sight;
 	all->processes = 1;
 	for (size_t i = 0; i < merge->processes.items.count; i++) {
 		const struct recording_facts *facts = &items[i].facts;

@@ -1,6 +1,6 @@
 /*
  * Finds the functions of a process's allocators, wherever they are: in the C library, in a library
- * that replaces it, or linked into the program. hook_names.def lists their names.
+ * that replaces it, or linked into the program. symbols/allocator_functions.def lists their names.
  */
 #ifndef MALLOW_EBPF_HOOKS_HOOK_FIND_H
 #define MALLOW_EBPF_HOOKS_HOOK_FIND_H

@@ -38,7 +38,7 @@ static const struct hook_name functions[] = {
 	 .throws = (leaves) == THROWS},
 #define PREFIX(prefix, group)
 #define SIGN(symbol, allocator)
-#include "ebpf/hooks/hook_names.def"
+#include "symbols/allocator_functions.def"
 #undef HOOK
 #undef PREFIX
 #undef SIGN
@@ -52,7 +52,7 @@ static const struct {
 #define HOOK(name, groups, leaves, act, size, times, pointer, operation, alignment)
 #define PREFIX(prefix, group) {prefix, group},
 #define SIGN(symbol, allocator)
-#include "ebpf/hooks/hook_names.def"
+#include "symbols/allocator_functions.def"
 #undef HOOK
 #undef PREFIX
 #undef SIGN
@@ -65,7 +65,7 @@ static const struct {
 #define HOOK(name, groups, leaves, act, size, times, pointer, operation, alignment)
 #define PREFIX(prefix, group)
 #define SIGN(symbol, allocator) {symbol, allocator},
-#include "ebpf/hooks/hook_names.def"
+#include "symbols/allocator_functions.def"
 #undef HOOK
 #undef PREFIX
 #undef SIGN

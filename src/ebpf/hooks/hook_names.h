@@ -1,6 +1,6 @@
 /*
- * Which names of functions are those of an allocator: the list in hook_names.def, with the prefixes
- * that allocators give their functions.
+ * Which names of functions are those of an allocator: the list in symbols/allocator_functions.def,
+ * with the prefixes that allocators give their functions.
  */
 #ifndef MALLOW_EBPF_HOOKS_HOOK_NAMES_H
 #define MALLOW_EBPF_HOOKS_HOOK_NAMES_H

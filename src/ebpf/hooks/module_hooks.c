@@ -175,7 +175,7 @@ static struct err *report_stripped(struct search *search)
 {
 	struct own_allocator own;
 
-	if (own_allocator_find(search->image->path, &own) && own.name)
+	if (own_allocator_find(search->image, &own) && own.name)
 		return add_unprobed(search, own.name,
 				    "it is linked into the program, whose symbols were removed: "
 				    "install the program's debug symbols");

@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "report/core_facts.h"
+#include "report/unseen.h"
 
 struct loss_name {
 	const char *name;
@@ -197,6 +198,10 @@ void info_json_write(struct json_writer *json, const struct recording *recording
 	else
 		json_null(json);
 	put_gaps(json, facts);
+	json_key(json, "unseen");
+	json_array(json);
+	unseen_json(json, facts);
+	json_end(json);
 	if (modules)
 		info_json_modules(json, recording);
 	json_end(json);

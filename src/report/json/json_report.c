@@ -1,9 +1,12 @@
 #include "report/json/json_report.h"
 
+#include <errno.h>
+
 #include "analysis/views/hidden_heaps.h"
 #include "hosted/cleanup.h"
 #include "report/json/findings_json.h"
 #include "report/site_order.h"
+#include "report/unseen.h"
 
 static double seconds(uint64_t ns)
 {
@@ -127,6 +130,38 @@ static void put_suppressed(struct json_writer *json, const struct report_subject
 	json_field_u64(json, "suppressed_bytes", subject->suppressed->all.bytes);
 }
 
+/*
+ * Memory that the program's language mapped for blocks that no sum here counts, and what else the
+ * recording cannot show.
+ */
+static void put_unseen(struct json_writer *json, const struct report_subject *subject)
+{
+	const struct recording_facts *facts = recording_facts(subject->recording);
+	struct hidden_heaps heaps = {0};
+	struct err *err = NULL;
+
+	// Not with a filter, which may leave out what the heaps are used for.
+	if (!subject->processes && !facts->filtered)
+		err = hidden_heaps_find(subject->recording, &heaps);
+	if (err && !json->buf->failure)
+		json->buf->failure = err_number(err) ? err_number(err) : ENOMEM;
+	err_destroy(err);
+	json_key(json, "unseen");
+	json_array(json);
+	for (int i = 0; i < HIDDEN_HEAP_COUNT; i++) {
+		if (!heaps.of[i].count)
+			continue;
+		json_object(json);
+		json_field_text(json, "kind", "heap");
+		json_field_text(json, "mapped_by", hidden_heap_owner((enum hidden_heap)i));
+		json_field_u64(json, "mappings", heaps.of[i].count);
+		json_field_u64(json, "peak_bytes", heaps.of[i].peak_bytes);
+		json_end(json);
+	}
+	unseen_json(json, facts);
+	json_end(json);
+}
+
 void json_report_subject(struct json_writer *json, const struct report_subject *subject)
 {
 	const struct recording_facts *facts = recording_facts(subject->recording);
@@ -144,29 +179,7 @@ void json_report_subject(struct json_writer *json, const struct report_subject *
 	if (subject->suppressed)
 		put_suppressed(json, subject);
 	json_report_sums(json, recording_summary(subject->recording));
-}
-
-/* Memory that the program's language mapped for blocks that no sum here counts. */
-static struct err *put_unseen(struct json_writer *json, const struct recording *recording)
-{
-	struct hidden_heaps heaps;
-	struct err *err = hidden_heaps_find(recording, &heaps);
-
-	if (err)
-		return err;
-	json_key(json, "unseen");
-	json_array(json);
-	for (int i = 0; i < HIDDEN_HEAP_COUNT; i++) {
-		if (!heaps.of[i].count)
-			continue;
-		json_object(json);
-		json_field_text(json, "mapped_by", hidden_heap_owner((enum hidden_heap)i));
-		json_field_u64(json, "mappings", heaps.of[i].count);
-		json_field_u64(json, "peak_bytes", heaps.of[i].peak_bytes);
-		json_end(json);
-	}
-	json_end(json);
-	return NULL;
+	put_unseen(json, subject);
 }
 
 struct err *json_report_write(struct json_writer *json, struct json_stacks *stacks,
@@ -175,14 +188,11 @@ struct err *json_report_write(struct json_writer *json, struct json_stacks *stac
 {
 	const struct site *sites;
 	uint32_t site_count, pool_count;
-	struct err *err = NULL;
+	struct err *err;
 
 	json_object(json);
 	json_report_subject(json, subject);
-	if (!subject->processes && !recording_facts(subject->recording)->filtered)
-		err = put_unseen(json, subject->recording);
-	if (!err)
-		err = findings_json_write(json, stacks, subject->recording, subject->symbolized);
+	err = findings_json_write(json, stacks, subject->recording, subject->symbolized);
 	if (err)
 		return err;
 	json_field_text(json, "sorted_by", metric_info(metric)->name);

@@ -2,6 +2,7 @@
 
 #include "hosted/cleanup.h"
 #include "report/json/json_stacks.h"
+#include "report/unseen.h"
 
 static double seconds(uint64_t ns)
 {
@@ -120,6 +121,10 @@ struct err *live_json_write(struct json_writer *json, const struct live_view *vi
 	json_field_u64(json, "table_site_bytes", live->table_sites);
 	json_field_u64(json, "table_stack_bytes", live->table_stacks);
 	put_memory(json, view->options.memory);
+	json_key(json, "unseen");
+	json_array(json);
+	unseen_json(json, facts);
+	json_end(json);
 	json_field_u64(json, "site_count", view->live + view->ignored_sites);
 	json_field_u64(json, "ignored_sites", view->ignored_sites);
 	json_field_u64(json, "ignored_bytes", view->ignored_bytes);

@@ -8,6 +8,7 @@
 #include "report/format.h"
 #include "report/summary.h"
 #include "report/text/text_report.h"
+#include "report/unseen.h"
 
 static void put_line(struct buf *buf, const char *label, const char *text)
 {
@@ -181,7 +182,8 @@ static void put_complete(struct buf *buf, const struct style *style,
 	const struct recording_facts *facts = recording_facts(recording);
 
 	if (facts->complete)
-		put_line(buf, "complete", "yes");
+		put_line(buf, "complete",
+			 unseen_is_whole(buf, facts) ? "yes" : "yes, but not all memory was seen");
 	else if (facts->core && facts->core->missing)
 		buf_printf(buf, "  %-11sno: %s of the table are missing in the dump\n", "complete",
 			   format_bytes(facts->core->missing, false).text);
@@ -201,6 +203,7 @@ static void put_complete(struct buf *buf, const struct style *style,
 		buf_printf(buf, "  %-11swithout what was held back then: blocks younger than %s\n",
 			   "", format_time(facts->cull_ns).text);
 	summary_write_gaps(buf, style, recording);
+	unseen_write(buf, style, facts);
 }
 
 static void put_modules(struct buf *buf, const struct recording *recording)

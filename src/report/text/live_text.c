@@ -117,8 +117,6 @@ struct err *live_text_write(struct buf *buf, const struct style *style,
 	text_report_reservations(buf, style, facts);
 	if (!facts->ended && !facts->writing)
 		buf_text(buf, "  it was killed: this was live then\n");
-	if (view->options.not_seen)
-		buf_printf(buf, "  %s\n", view->options.not_seen);
 	for (uint32_t i = 0; i < view->shown && !err; i++) {
 		err = put_backtrace(buf, &of_frames, view, i);
 		buf_char(buf, '\n');

@@ -22,6 +22,7 @@
 #include "report/text/site_text.h"
 #include "report/text/suppressed_text.h"
 #include "report/text/text_tree.h"
+#include "report/unseen.h"
 
 CLEANUP_DEFINE(struct findings *, findings_destroy);
 
@@ -110,6 +111,7 @@ void text_report_reservations(struct buf *buf, const struct style *style,
 			   format_time(facts->off_ns).text);
 	if (facts->begun_by_fork)
 		buf_text(buf, "  begun by fork: blocks of the parent are not counted\n");
+	unseen_write(buf, style, facts);
 }
 
 /* Says how to read the sums of a recording that is filtered by a moment. */
@@ -190,7 +192,8 @@ static struct err *put_header(struct buf *buf, const struct style *style,
 	summary_put_end(buf, facts);
 	buf_text(buf, "; ");
 	if (facts->complete)
-		buf_text(buf, "the recording is complete\n");
+		buf_text(buf, unseen_is_whole(buf, facts) ? "the recording is complete\n"
+							  : "not all of its memory was seen\n");
 	else if (facts->writing)
 		buf_text(buf, "what was recorded until now\n");
 	else if (facts->lost)
@@ -238,7 +241,8 @@ static void put_merged_header(struct buf *buf, const struct style *style,
 	buf_printf(buf, "\n  %s from the first start to the last end",
 		   format_time(facts->duration_ns).text);
 	if (whole == count)
-		buf_text(buf, "; all recordings are complete\n");
+		buf_text(buf, unseen_is_whole(buf, facts) ? "; all recordings are complete\n"
+							  : "; not all memory was seen\n");
 	else
 		buf_printf(buf, "\n  %zu of %s complete: mallow info tells more\n", whole,
 			   format_counted(count, "recording", true).text);

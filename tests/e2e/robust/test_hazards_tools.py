@@ -162,7 +162,7 @@ def test_static_allocator(archive, compile_sample, record, functions_of):
     assert recorded.returncode == 7, recorded.stderr
     assert recorded.stdout == "ok\n"
     recorded.assert_sound()
-    assert "hint        the program defines malloc itself" in recorded.stderr
+    assert "  ! the program defines malloc itself" in recorded.stderr
 
 
 # What a program calls in place of malloc, and whose that is; none of it by its real library.
