@@ -29,6 +29,27 @@ static int worse(int a, int b)
 	return a > b ? a : b;
 }
 
+/* Finds what the recording cannot show of its program's memory. */
+static struct err *find_unseen(struct check_subject *subject)
+{
+	const struct unseen *list;
+	uint32_t count;
+	struct err *err = sight_list(subject->facts, &list, &count);
+
+	for (uint32_t i = 0; i < count && !subject->unseen; i++)
+		if (!sight_is_whole(&list[i], 1))
+			subject->unseen = &list[i];
+	return err;
+}
+
+/* Whether the recording cannot be judged for that reason, and nobody accepts it. */
+static bool is_unsure(const struct gate *gate, const struct check_subject *subject,
+		      enum check_doubt doubt)
+{
+	return check_has_doubt(subject, doubt) &&
+	       !check_allows(&gate->wanted->about, subject, doubt);
+}
+
 /* Opens the baseline, if there is one. Returns the status. */
 static int open_baseline(struct gate *gate)
 {
@@ -42,27 +63,38 @@ static int open_baseline(struct gate *gate)
 		return CLI_UNSURE;
 	gate->baseline.recording = gate->old.recording;
 	gate->baseline.symbolized = gate->old.symbolized;
-	if (gate->old.facts->complete || gate->wanted->about.allow_incomplete)
-		return CLI_OK;
 
-	cleanup(buf_deinit) struct buf gap = BUF_EMPTY;
+	struct check_subject subject = {.facts = gate->old.facts};
+	struct err *err = find_unseen(&subject);
 
-	check_gap_put(&gap, gate->old.facts);
-	return cli_error(CLI_UNSURE, "baseline '%s': %s (--allow-incomplete)", path,
-			 buf_string(&gap) ? buf_string(&gap) : "");
+	if (err)
+		return check_gate_unsure(err);
+	for (enum check_doubt doubt = 0; doubt < CHECK_DOUBTS; doubt++) {
+		cleanup(buf_deinit) struct buf why = BUF_EMPTY;
+
+		if (!is_unsure(gate, &subject, doubt))
+			continue;
+		check_doubt_put(&why, &subject, doubt);
+		return cli_error(CLI_UNSURE, "baseline '%s': %s (%s)", path,
+				 buf_string(&why) ? buf_string(&why) : "",
+				 check_doubt_option(doubt));
+	}
+	return CLI_OK;
 }
 
 /* What verdicts come to. */
 static int status_of(struct gate *gate, const struct check_subject *subject)
 {
 	uint32_t broken = verdicts_count(subject->verdicts, VERDICT_BROKEN);
-	bool doubt =
-		check_is_incomplete(subject) || verdicts_count(subject->verdicts, VERDICT_UNKNOWN);
 
 	gate->broken += broken;
 	gate->verdicts += subject->verdicts->count;
-	if (doubt && !gate->wanted->about.allow_incomplete)
+	if (verdicts_count(subject->verdicts, VERDICT_UNKNOWN) &&
+	    !gate->wanted->about.allow_incomplete)
 		return CLI_UNSURE;
+	for (enum check_doubt doubt = 0; doubt < CHECK_DOUBTS; doubt++)
+		if (is_unsure(gate, subject, doubt))
+			return CLI_UNSURE;
 	return broken ? CLI_FAILED : CLI_OK;
 }
 
@@ -84,6 +116,17 @@ static struct err *write_html(const struct gate *gate, const struct check_subjec
 		       : buf_finish(&said);
 }
 
+/* What holds for the memory that was seen need not hold for all: no limit is known to hold. */
+static void doubt_all(struct verdicts *verdicts)
+{
+	for (uint32_t i = 0; i < verdicts->count; i++) {
+		if (verdicts->items[i].state != VERDICT_HOLDS)
+			continue;
+		verdicts->items[i].state = VERDICT_UNKNOWN;
+		verdicts->items[i].unknown = "not all memory was seen";
+	}
+}
+
 /* Judges an open recording, and writes what comes out. Returns its status. */
 static int judge(struct gate *gate, struct check_report *report, const struct narrowed *checked,
 		 const struct check_subject *opened)
@@ -102,7 +145,14 @@ static int judge(struct gate *gate, struct check_report *report, const struct na
 
 	if (!err) {
 		subject.facts = checked->facts;
+		err = find_unseen(&subject);
+	}
+	if (!err) {
 		subject.verdicts = &verdicts;
+		if (is_unsure(gate, &subject, CHECK_DOUBT_UNSEEN))
+			doubt_all(&verdicts);
+	} else {
+		subject.facts = NULL;
 	}
 	check_report_add(report, &subject);
 	if (!err && gate->wanted->html_output)

@@ -23,6 +23,7 @@ enum {
 	BASELINE = CHECKS,
 	TOLERANCE,
 	ALLOW_INCOMPLETE,
+	ALLOW_UNSEEN,
 	SUPPRESSIONS,
 	MERGE,
 	FORMAT,
@@ -47,6 +48,9 @@ static const struct option_spec options_of_check[] = {
 	[ALLOW_INCOMPLETE] = {.name = "allow-incomplete",
 			      .text = "judge what is there of a recording that was cut short, lost "
 				      "events or is damaged"},
+	[ALLOW_UNSEEN] = {.name = "allow-unseen",
+			  .text = "judge what was seen of a program whose memory mallow sees in "
+				  "part: it has an allocator of its own"},
 	[SUPPRESSIONS] = {.name = "suppressions",
 			  .value = "FILE",
 			  .text = "leaks that are known are not counted: see report"},
@@ -128,6 +132,7 @@ static bool read_options(const struct command *command, const struct options *op
 	check->wanted.output = options->values[OUTPUT];
 	check->wanted.merge = options->values[MERGE] != NULL;
 	check->wanted.about.allow_incomplete = options->values[ALLOW_INCOMPLETE] != NULL;
+	check->wanted.about.allow_unseen = options->values[ALLOW_UNSEEN] != NULL;
 	return true;
 }
 
@@ -250,7 +255,8 @@ const struct command_body command_check = {
 	.details =
 		"Exits with 0 if all limits hold; 1 if one is broken; 2 if the command line is "
 		"wrong; 3 if that cannot be told, because a recording cannot be read, is "
-		"incomplete or does not have the number. Of several recordings each is judged, "
+		"incomplete, does not have the number, or is of a program whose memory mallow "
+		"sees in part. Of several recordings each is judged, "
 		"and the highest status counts.\n\n"
 		"Sizes are as elsewhere: 200M is 200 times 1024 times 1024 bytes. Limits are about "
 		"the sums that report shows: with conditions about the blocks that match, with "

@@ -109,13 +109,14 @@ static struct err *write_check(struct buf *buf, const struct recording *recordin
 	static const struct check_limits limits = {
 		.has = {true, true, true, true, true, true},
 	};
-	static const struct check_about about = {"mallow", " --size-min 0", "b.mallow", "/src",
-						 false};
+	static const struct check_about about = {"mallow", " --size-min 0", "b.mallow",
+						 "/src",   false,           false};
 	const struct check_baseline baseline = {recording, symbolized, 0};
 	struct style style = {.width = 80};
 	struct verdicts verdicts = {0};
+	const struct unseen unseen = {TRACE_UNSEEN_LINKED, 0, "/a.so", "jemalloc", "je_malloc"};
 	struct check_subject subject = {"a.mallow", "a.mallow", recording_facts(recording),
-					&verdicts};
+					&verdicts, &unseen};
 	struct err *err = verdicts_make(&limits, &baseline, recording, symbolized, NULL, &verdicts);
 
 	for (enum check_format format = CHECK_TEXT; !err && format <= CHECK_GITHUB; format++) {

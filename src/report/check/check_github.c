@@ -80,11 +80,17 @@ static void put_verdict(const struct check_report *report, const struct check_su
 
 void check_github_add(struct check_report *report, const struct check_subject *subject)
 {
-	if (check_is_incomplete(subject)) {
-		put_head(report, level(report, !subject->facts), CHECK_INCOMPLETE, NULL);
+	for (enum check_doubt doubt = 0; doubt < CHECK_DOUBTS; doubt++) {
+		cleanup(buf_deinit) struct buf text = BUF_EMPTY;
+
+		if (!check_has_doubt(subject, doubt))
+			continue;
+		check_doubt_put(&text, subject, doubt);
+		put_head(report, check_allows(report->about, subject, doubt) ? "warning" : "error",
+			 check_doubt_rule(doubt), NULL);
 		put_escaped(report->buf, subject->path, false);
 		buf_text(report->buf, ": ");
-		check_gap_put(report->buf, subject->facts);
+		put_escaped(report->buf, check_text(report->buf, &text), false);
 		buf_char(report->buf, '\n');
 	}
 	for (uint32_t i = 0; subject->verdicts && i < subject->verdicts->count; i++)

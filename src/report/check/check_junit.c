@@ -84,18 +84,19 @@ static void put_verdict(const struct check_report *report, const struct check_su
 	buf_printf(buf, "</%s>\n    </testcase>\n", element);
 }
 
-/* Writes a test of its own: whether the recording is whole. */
-static void put_incomplete(const struct check_report *report, const struct check_subject *subject)
+/* Writes a test of its own: whether the recording can be judged. */
+static void put_doubt(const struct check_report *report, const struct check_subject *subject,
+		      enum check_doubt doubt)
 {
 	cleanup(buf_deinit) struct buf message = BUF_EMPTY;
-	bool skipped = report->about->allow_incomplete && subject->facts;
+	bool skipped = check_allows(report->about, subject, doubt);
 
-	check_gap_put(&message, subject->facts);
-	put_case(report->buf, subject, CHECK_INCOMPLETE);
+	check_doubt_put(&message, subject, doubt);
+	put_case(report->buf, subject, check_doubt_rule(doubt));
 	buf_printf(report->buf, ">\n      <%s", skipped ? "skipped" : "error");
 	put_attribute(report->buf, "message", check_text(report->buf, &message));
 	if (!skipped)
-		put_attribute(report->buf, "type", CHECK_INCOMPLETE);
+		put_attribute(report->buf, "type", check_doubt_rule(doubt));
 	buf_text(report->buf, "/>\n    </testcase>\n");
 }
 
@@ -103,19 +104,30 @@ void check_junit_add(struct check_report *report, const struct check_subject *su
 {
 	static const struct verdicts none;
 	const struct verdicts *verdicts = subject->verdicts ? subject->verdicts : &none;
-	bool incomplete = check_is_incomplete(subject);
-	uint32_t unsure = verdicts_count(verdicts, VERDICT_UNKNOWN) + incomplete;
-	bool skipped = report->about->allow_incomplete && subject->facts;
+	uint32_t unsure = verdicts_count(verdicts, VERDICT_UNKNOWN);
+	bool allowed = check_allows(report->about, subject, CHECK_DOUBT_INCOMPLETE);
+	uint32_t skipped = allowed ? unsure : 0, errors = allowed ? 0 : unsure, doubts = 0;
 	struct buf *buf = report->buf;
+
+	for (enum check_doubt doubt = 0; doubt < CHECK_DOUBTS; doubt++) {
+		if (!check_has_doubt(subject, doubt))
+			continue;
+		doubts++;
+		if (check_allows(report->about, subject, doubt))
+			skipped++;
+		else
+			errors++;
+	}
 
 	buf_text(buf, "  <testsuite");
 	put_attribute(buf, "name", subject->path);
-	buf_printf(buf, " tests=\"%" PRIu32 "\" failures=\"%" PRIu32 "\"",
-		   verdicts->count + incomplete, verdicts_count(verdicts, VERDICT_BROKEN));
-	buf_printf(buf, " errors=\"%" PRIu32 "\" skipped=\"%" PRIu32 "\" time=\"0\">\n",
-		   skipped ? 0 : unsure, skipped ? unsure : 0);
-	if (incomplete)
-		put_incomplete(report, subject);
+	buf_printf(buf, " tests=\"%" PRIu32 "\" failures=\"%" PRIu32 "\"", verdicts->count + doubts,
+		   verdicts_count(verdicts, VERDICT_BROKEN));
+	buf_printf(buf, " errors=\"%" PRIu32 "\" skipped=\"%" PRIu32 "\" time=\"0\">\n", errors,
+		   skipped);
+	for (enum check_doubt doubt = 0; doubt < CHECK_DOUBTS; doubt++)
+		if (check_has_doubt(subject, doubt))
+			put_doubt(report, subject, doubt);
 	for (uint32_t i = 0; i < verdicts->count; i++)
 		put_verdict(report, subject, &verdicts->items[i]);
 	buf_text(buf, "  </testsuite>\n");

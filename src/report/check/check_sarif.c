@@ -71,16 +71,15 @@ static void put_place(struct check_report *report, const struct check_subject *s
 	json_end(json);
 }
 
-/* Writes what comes first in a result. It stays open. */
-static void begin_result(struct check_report *report, const char *rule, bool certain,
+/* Writes what comes first in a result. It stays open. allowed: the user accepts it. */
+static void begin_result(struct check_report *report, const char *rule, bool allowed,
 			 struct buf *text)
 {
 	struct json_writer *json = &report->json;
 
 	json_object(json);
 	json_field_text(json, "ruleId", rule);
-	json_field_text(json, "level",
-			certain || !report->about->allow_incomplete ? "error" : "warning");
+	json_field_text(json, "level", allowed ? "warning" : "error");
 	put_message(json, "message", text);
 }
 
@@ -150,7 +149,8 @@ static void put_verdict(struct check_report *report, const struct check_subject 
 		check_command_put(&text, report->about, subject, verdict);
 	}
 	name = check_text(report->buf, &rule);
-	begin_result(report, name, verdict->state == VERDICT_BROKEN, &text);
+	begin_result(report, name,
+		     verdict->state != VERDICT_BROKEN && report->about->allow_incomplete, &text);
 	put_location(report, subject, place ? place->frame : NULL);
 	put_other_places(report, subject, verdict);
 	put_numbers(report, subject, verdict);
@@ -159,11 +159,14 @@ static void put_verdict(struct check_report *report, const struct check_subject 
 
 void check_sarif_add(struct check_report *report, const struct check_subject *subject)
 {
-	if (check_is_incomplete(subject)) {
+	for (enum check_doubt doubt = 0; doubt < CHECK_DOUBTS; doubt++) {
 		cleanup(buf_deinit) struct buf text = BUF_EMPTY;
 
-		check_gap_put(&text, subject->facts);
-		begin_result(report, CHECK_INCOMPLETE, !subject->facts, &text);
+		if (!check_has_doubt(subject, doubt))
+			continue;
+		check_doubt_put(&text, subject, doubt);
+		begin_result(report, check_doubt_rule(doubt),
+			     check_allows(report->about, subject, doubt), &text);
 		put_location(report, subject, NULL);
 		json_end(&report->json);
 	}
@@ -188,7 +191,8 @@ static void put_rules(struct json_writer *json)
 {
 	json_key(json, "rules");
 	json_array(json);
-	put_rule(json, CHECK_INCOMPLETE, "The recording is whole.", "");
+	for (enum check_doubt doubt = 0; doubt < CHECK_DOUBTS; doubt++)
+		put_rule(json, check_doubt_rule(doubt), check_doubt_text(doubt), "");
 	for (enum check check = 0; check < CHECKS; check++) {
 		cleanup(buf_deinit) struct buf id = BUF_EMPTY;
 

@@ -61,11 +61,13 @@ static void put_verdict(const struct check_report *report, const struct check_su
 void check_text_add(struct check_report *report, const struct check_subject *subject)
 {
 	put_title(report, subject);
-	if (check_is_incomplete(subject)) {
+	for (enum check_doubt doubt = 0; doubt < CHECK_DOUBTS; doubt++) {
+		if (!check_has_doubt(subject, doubt))
+			continue;
 		put_word(report, "doubt", true);
-		check_gap_put(report->buf, subject->facts);
-		if (!report->about->allow_incomplete && subject->facts)
-			buf_text(report->buf, " (--allow-incomplete)");
+		check_doubt_put(report->buf, subject, doubt);
+		if (subject->facts && !check_allows(report->about, subject, doubt))
+			buf_printf(report->buf, " (%s)", check_doubt_option(doubt));
 		buf_char(report->buf, '\n');
 	}
 	for (uint32_t i = 0; subject->verdicts && i < subject->verdicts->count; i++)

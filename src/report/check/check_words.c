@@ -10,6 +10,7 @@
 #include "report/frame_name.h"
 #include "report/shell_word.h"
 #include "report/summary.h"
+#include "report/unseen.h"
 
 const char *check_text(struct buf *buf, struct buf *scratch)
 {
@@ -141,9 +142,40 @@ void check_command_put(struct buf *buf, const struct check_about *about,
 			   about->conditions, subject->operands);
 }
 
-bool check_is_incomplete(const struct check_subject *subject)
+static const struct {
+	const char *rule, *text, *option;
+} doubts[CHECK_DOUBTS] = {
+	[CHECK_DOUBT_INCOMPLETE] = {"incomplete", "The recording is whole.", "--allow-incomplete"},
+	[CHECK_DOUBT_UNSEEN] = {"unseen", "All memory was seen.", "--allow-unseen"},
+};
+
+const char *check_doubt_rule(enum check_doubt doubt)
 {
+	return doubts[doubt].rule;
+}
+
+const char *check_doubt_text(enum check_doubt doubt)
+{
+	return doubts[doubt].text;
+}
+
+const char *check_doubt_option(enum check_doubt doubt)
+{
+	return doubts[doubt].option;
+}
+
+bool check_has_doubt(const struct check_subject *subject, enum check_doubt doubt)
+{
+	if (doubt == CHECK_DOUBT_UNSEEN)
+		return subject->unseen;
 	return !subject->facts || !subject->facts->complete;
+}
+
+bool check_allows(const struct check_about *about, const struct check_subject *subject,
+		  enum check_doubt doubt)
+{
+	return doubt == CHECK_DOUBT_UNSEEN ? about->allow_unseen
+					   : about->allow_incomplete && subject->facts;
 }
 
 void check_gap_put(struct buf *buf, const struct recording_facts *facts)
@@ -166,4 +198,14 @@ void check_gap_put(struct buf *buf, const struct recording_facts *facts)
 		buf_text(buf, "its last records are missing");
 	else
 		summary_put_end(buf, facts);
+}
+
+void check_doubt_put(struct buf *buf, const struct check_subject *subject, enum check_doubt doubt)
+{
+	if (doubt == CHECK_DOUBT_UNSEEN) {
+		buf_text(buf, "not all memory was seen: ");
+		unseen_put(buf, subject->facts, subject->unseen);
+	} else {
+		check_gap_put(buf, subject->facts);
+	}
 }

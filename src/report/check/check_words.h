@@ -6,9 +6,6 @@
 #include "hosted/buf.h"
 #include "report/check/check_subject.h"
 
-/* The rule that a recording which is not whole breaks. */
-#define CHECK_INCOMPLETE "incomplete"
-
 /* Writes the name of the limit: "max-peak"; "baseline-peak" if it comes from the baseline. */
 void check_rule_put(struct buf *buf, enum check check, bool of_baseline);
 
@@ -23,11 +20,25 @@ void check_place_put(struct buf *buf, const struct check_about *about,
 void check_command_put(struct buf *buf, const struct check_about *about,
 		       const struct check_subject *subject, const struct verdict *verdict);
 
-/* Whether something of the recording is missing, so that a limit may hold by mistake. */
-bool check_is_incomplete(const struct check_subject *subject);
+/* Whether a limit may hold by mistake for that reason. */
+bool check_has_doubt(const struct check_subject *subject, enum check_doubt doubt);
 
-/* Writes why: "the recording is incomplete: 3 events are lost". */
+/* Whether the user accepts that. */
+bool check_allows(const struct check_about *about, const struct check_subject *subject,
+		  enum check_doubt doubt);
+
+/* The rule that such a recording breaks: "incomplete"; what is said of it: "is whole." */
+const char *check_doubt_rule(enum check_doubt doubt);
+const char *check_doubt_text(enum check_doubt doubt);
+
+/* The option by which the user accepts it: "--allow-incomplete". */
+const char *check_doubt_option(enum check_doubt doubt);
+
+/* Writes why it is incomplete: "the recording is incomplete: 3 events are lost". */
 void check_gap_put(struct buf *buf, const struct recording_facts *facts);
+
+/* Writes the reason. */
+void check_doubt_put(struct buf *buf, const struct check_subject *subject, enum check_doubt doubt);
 
 /*
  * What scratch holds, a buffer in memory; valid until the next call for it. "" if it failed: then
