@@ -223,6 +223,28 @@ bool link_map_is_first(const char *symbol)
 	return false;
 }
 
+const char *link_map_before_us(const char *symbol)
+{
+	const struct link_map *first = objects_of_program(), *found = NULL;
+
+	for (const struct link_map *map = first; map; map = map->l_next) {
+		if (map->l_ld == _DYNAMIC)
+			return !found ? NULL : found == first ? "" : found->l_name;
+		if (!found && !is_kernels(map) && find_in(map, symbol))
+			found = map;
+	}
+	return NULL;
+}
+
+const struct link_map *link_map_last(void)
+{
+	const struct link_map *map = objects_with_us();
+
+	while (map && map->l_next)
+		map = map->l_next;
+	return map;
+}
+
 bool link_map_is_before_libc(void)
 {
 	return objects_with_us() == objects_of_program() && link_map_is_first("__libc_start_main");
@@ -246,23 +268,53 @@ static const struct link_map *owner_of(const void *function)
 	return NULL;
 }
 
-/*
- * The protection (PROT_…) of the segment that the object's symbols lie in. PROT_NONE: not known.
- * The ELF header is at l_addr, unless the file is prelinked: then its addresses are high ones.
- */
-static int protection_of(const struct link_map *map, const void *symbols)
+/* The object's ELF header. NULL: it is not at l_addr, because the file is prelinked. */
+static const ElfW(Ehdr) * header_of(const struct link_map *map)
 {
 	const ElfW(Ehdr) *header = (const void *)map->l_addr;
-	uint64_t address = (uint64_t)symbols - map->l_addr;
-	const ElfW(Phdr) * phdr;
 
-	if (!header || map->l_addr % PAGE || address > HIGH_ADDRESS)
-		return PROT_NONE;
+	if (!header || map->l_addr % PAGE)
+		return NULL;
 	// The object may have been linked for other addresses, so first ask whether anything is
 	// mapped here: the kernel reads the word before it refuses the invalid argument
 	// (stack_bounds.c).
 	if (sys_sigprocmask(-1, (const uint64_t *)header, NULL) == -EFAULT ||
 	    memcmp(header->e_ident, ELFMAG, SELFMAG))
+		return NULL;
+	return header;
+}
+
+bool link_map_range(const struct link_map *map, uint64_t *start, uint64_t *end)
+{
+	const ElfW(Ehdr) *header = header_of(map);
+	const ElfW(Phdr) *phdr = header ? (const void *)(map->l_addr + header->e_phoff) : NULL;
+	bool found = false;
+
+	// Tools that patch files move the program headers to the file's end.
+	if (!header || header->e_phoff + header->e_phnum * sizeof(*phdr) > PAGE)
+		return false;
+	for (int i = 0; i < header->e_phnum; i++) {
+		if (phdr[i].p_type != PT_LOAD)
+			continue;
+		if (!found)
+			*start = map->l_addr + (phdr[i].p_vaddr & ~(PAGE - 1));
+		*end = map->l_addr + phdr[i].p_vaddr + phdr[i].p_memsz;
+		found = true;
+	}
+	return found;
+}
+
+/*
+ * The protection (PROT_…) of the segment that the object's symbols lie in. PROT_NONE: not known.
+ * Addresses of prelinked objects are high ones.
+ */
+static int protection_of(const struct link_map *map, const void *symbols)
+{
+	uint64_t address = (uint64_t)symbols - map->l_addr;
+	const ElfW(Ehdr) *header = address > HIGH_ADDRESS ? NULL : header_of(map);
+	const ElfW(Phdr) * phdr;
+
+	if (!header)
 		return PROT_NONE;
 	phdr = (const void *)(map->l_addr + header->e_phoff);
 	for (int i = 0; i < header->e_phnum; i++)

@@ -39,6 +39,25 @@ void *link_map_find_kernels(const char *symbol, uint64_t *start, uint64_t *end);
 bool link_map_is_first(const char *symbol);
 
 /*
+ * The name of the object that defines the function, if the program's calls go there and not to us:
+ * "" for the program itself. NULL: they come to us, or this library is in another list of objects.
+ */
+const char *link_map_before_us(const char *symbol);
+
+/*
+ * The last object of our list. Its l_prev leads to all others. Call it only while no other thread
+ * opens or closes libraries.
+ */
+struct link_map;
+const struct link_map *link_map_last(void);
+
+/*
+ * Where the object lies, as _dl_find_object() will say: it knows an object only once that is
+ * relocated. false: its ELF header is not at its load address. Makes a system call.
+ */
+bool link_map_range(const struct link_map *map, uint64_t *start, uint64_t *end);
+
+/*
  * Whether this library was loaded with the program and before its C library. Only then the
  * program's calls come here. Not if it was opened by dlopen() or dlmopen(), or linked after the C
  * library.

@@ -81,6 +81,21 @@ bool link_map_is_first(const char *symbol)
 	return true;
 }
 
+const char *link_map_before_us(const char *symbol)
+{
+	return NULL;
+}
+
+const struct link_map *link_map_last(void)
+{
+	return NULL;
+}
+
+bool link_map_range(const struct link_map *map, uint64_t *start, uint64_t *end)
+{
+	return false;
+}
+
 bool link_map_is_before_libc(void)
 {
 	return true;

@@ -21,19 +21,19 @@ static inline void hooks_resolve(void)
 /*
  * A C program may load C++ libraries, which must find our operators. When glibc's loader has mapped
  * all that it opens, and bound nothing yet, it calls calloc(n, 24) for the versions of each library
- * (struct r_found_version). That is the moment to look for such libraries: the loader holds its
- * lock, so its list of objects stays as it is. In other calls, at a thread's start for instance,
- * the loader does not hold the lock.
+ * (struct r_found_version). That is the moment to look for such libraries, and to define all as
+ * modules: the loader holds its lock, so its list of objects stays as it is. In other calls, at a
+ * thread's start for instance, the loader does not hold the lock.
  */
 #define HOOKS_LOADERS_VERSION 24
 
-void hooks_operators_may_come_slow(void);
+void hooks_libraries_come_slow(void);
 
-static inline void hooks_operators_may_come(size_t size, uint64_t caller)
+static inline void hooks_libraries_may_come(size_t size, uint64_t caller)
 {
 	if (unlikely(size == HOOKS_LOADERS_VERSION) &&
-	    !real.new &&caller - real.loader_start < real.loader_size)
-		hooks_operators_may_come_slow();
+	    caller - real.loader_start < real.loader_size)
+		hooks_libraries_come_slow();
 }
 
 /* In a static program the linker binds calls to __wrap_ names (--wrap): link_map_static.c. */

@@ -83,7 +83,7 @@ static uint64_t product(size_t count, size_t size)
 DEFINE_ALLOCATION(malloc, MALLOC, (size_t size), (size), real.malloc(size), size, 0)
 // calloc() is where ld.so may be caught at loading C++ libraries: hooks.h.
 DEFINE_ALLOCATION(calloc, CALLOC, (size_t count, size_t size), (count, size),
-		  (hooks_operators_may_come(size, ARCH_CALLER().pc), real.calloc(count, size)),
+		  (hooks_libraries_may_come(size, ARCH_CALLER().pc), real.calloc(count, size)),
 		  product(count, size), 0)
 DEFINE_ALLOCATION(aligned_alloc, ALIGNED_ALLOC, (size_t alignment, size_t size), (alignment, size),
 		  real.aligned_alloc(alignment, size), size, alignment)

@@ -5,8 +5,11 @@
 #include "agent/arch/syscall.h"
 #include "agent/ground/config.h"
 #include "agent/ground/file_name.h"
+#include "agent/ground/clock.h"
 #include "agent/ground/libc.h"
+#include "agent/ground/link_map.h"
 #include "agent/record/fact_record.h"
+#include "agent/record/modules.h"
 
 #define FACT_MAX 32000
 
@@ -31,6 +34,31 @@ static void write_file_fact(struct thread *thread, enum trace_process_field fiel
 		write_fact(thread, field, text, (size_t)size);
 }
 
+/* Says whose malloc the program calls, if it is not ours. */
+static void write_unseen(struct thread *thread)
+{
+	static const char malloc_[] = "\0\0malloc"; // ends the object; no name; the symbol
+	static char text[FILE_NAME_MAX + sizeof(malloc_)];
+	const char *before = link_map_before_us("malloc");
+	const char *object = before && *before ? before : program_path;
+	size_t size = before ? strlen(object) : 0;
+	struct fact_record record = {
+		.kind = TRACE_RECORD_UNSEEN,
+		.has_time = true,
+		.ticks = clock_ticks(),
+		.text = text,
+		.text_size = size + sizeof(malloc_),
+	};
+
+	if (!before || size >= FILE_NAME_MAX)
+		return;
+	memcpy(text, object, size);
+	memcpy(text + size, malloc_, sizeof(malloc_));
+	fact_record_add(&record, *before ? TRACE_UNSEEN_PRELOADED : TRACE_UNSEEN_OWN_MALLOC);
+	fact_record_add(&record, 0);
+	fact_record_write(thread, &record);
+}
+
 void process_facts_write(struct thread *thread)
 {
 	static char path[FILE_NAME_MAX];
@@ -43,6 +71,7 @@ void process_facts_write(struct thread *thread)
 		write_file_fact(thread, TRACE_PROCESS_ARGUMENTS, "/proc/self/cmdline");
 	if (config.value[SETTING_RECORD_ENV])
 		write_file_fact(thread, TRACE_PROCESS_ENVIRONMENT, "/proc/self/environ");
+	write_unseen(thread);
 	size = sys_getcwd(path, sizeof(path));
 	if (size > 1)
 		write_fact(thread, TRACE_PROCESS_DIRECTORY, path, (size_t)size - 1);
@@ -50,4 +79,5 @@ void process_facts_write(struct thread *thread)
 	write_fact(thread, TRACE_PROCESS_HOST, name.nodename, strlen(name.nodename));
 	write_fact(thread, TRACE_PROCESS_KERNEL, name.release, strlen(name.release));
 	write_fact(thread, TRACE_PROCESS_AGENT, MALLOW_VERSION, sizeof(MALLOW_VERSION) - 1);
+	modules_define_loaded(thread);
 }

@@ -50,6 +50,7 @@ static bool wants(uint8_t kind)
 	case TRACE_RECORD_MODULE_GONE:
 	case TRACE_RECORD_PROCESS:
 	case TRACE_RECORD_END:
+	case TRACE_RECORD_UNSEEN:
 		return true;
 	default:
 		return false;

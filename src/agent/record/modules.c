@@ -1,11 +1,14 @@
 #include "agent/record/modules.h"
 
+#include <link.h>
+
 #include "agent/arch/syscall.h"
 #include "agent/event/allocator_code.h"
 #include "agent/event/sink.h"
 #include "agent/event/thread.h"
 #include "agent/ground/clock.h"
 #include "agent/ground/libc.h"
+#include "agent/ground/link_map.h"
 #include "agent/ground/lock.h"
 #include "agent/ground/next_functions.h"
 #include "agent/ground/own_pages.h"
@@ -21,8 +24,12 @@ struct module {
 	uint64_t end;
 	const void *link_map;
 	uint64_t path_hash;
-	uint32_t gone; /* atomic */
+	uint32_t gone;  /* atomic */
+	uint32_t named; /* atomic; a frame lies in it, so that caches may know its code */
 };
+
+/* So many entries of the list are for modules that are in no stack: plugins come and go. */
+#define LOADED_MAX (MODULES_MAX / 4)
 
 /* One buffer, used under modules->lock, because the program's stacks may be small. */
 static struct {
@@ -165,7 +172,52 @@ static uint32_t module_of(struct thread *thread, uint64_t pc)
 	if (!unwind_module_at(pc - 1, &module))
 		return 0;
 	id = find(modules, &module);
-	return id ? id : add(thread, modules, &module);
+	if (!id)
+		id = add(thread, modules, &module);
+	if (id)
+		__atomic_store_n(&modules->list[id - 1].named, 1, __ATOMIC_RELEASE);
+	return id;
+}
+
+/*
+ * Whether the object is in the list, or cannot be described; *ret: its description. Its dynamic
+ * section is a place within it, as good as any.
+ */
+static bool is_known(const struct modules *modules, const struct link_map *map,
+		     struct unwind_module *ret)
+{
+	if (!unwind_module_at((uint64_t)map->l_ld, ret) || ret->link_map != map) {
+		*ret = (struct unwind_module){
+			.bias = map->l_addr,
+			.path = map->l_name,
+			.link_map = map,
+		};
+		if (!link_map_range(map, &ret->start, &ret->end))
+			return true;
+	}
+	return find(modules, ret);
+}
+
+/*
+ * New objects come last in the loader's list. Without _dl_find_object() modules have no
+ * descriptions, and none is defined here: reading /proc/self/maps for each would take too long.
+ */
+void modules_define_loaded(struct thread *thread)
+{
+	struct modules *modules = &recording->modules;
+	const struct link_map *last = link_map_last(), *map = last;
+	struct unwind_module module;
+
+	if (!real.dl_find_object || !last || !lock_wait(&modules->lock))
+		return;
+	if (modules->count < LOADED_MAX) {
+		while (map->l_prev && !is_known(modules, map, &module))
+			map = map->l_prev;
+		for (; map && modules->count < LOADED_MAX; map = map->l_next)
+			if (!is_known(modules, map, &module))
+				add(thread, modules, &module);
+	}
+	lock_release(&modules->lock);
 }
 
 static uint32_t define_locked(struct thread *thread, uint64_t pc)
@@ -250,10 +302,12 @@ void modules_loader_freed(struct thread *thread, const void *block)
 		if (module->link_map != block || module->gone)
 			continue;
 		__atomic_store_n(&module->gone, 1, __ATOMIC_RELEASE);
-		unwind_forget(module->start, module->end);
 		next_functions_forget(module->start, module->end);
-		allocator_code_forget();
-		__atomic_add_fetch(&process->epoch, 1, __ATOMIC_RELEASE);
+		if (__atomic_load_n(&module->named, __ATOMIC_ACQUIRE)) {
+			unwind_forget(module->start, module->end);
+			allocator_code_forget();
+			__atomic_add_fetch(&process->epoch, 1, __ATOMIC_RELEASE);
+		}
 		fact_record_add(&record, i);
 		fact_record_write(thread, &record);
 	}

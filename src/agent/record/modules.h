@@ -27,6 +27,13 @@ struct modules {
  */
 uint32_t modules_define_frame(struct thread *thread, uint64_t pc);
 
+/*
+ * Defines the modules that were loaded since the last call, also those that are in no stack: a
+ * reader looks into their files for allocators that we do not stand in front of. Call it only while
+ * no other thread opens or closes libraries, in a signal bracket, with `busy` set.
+ */
+void modules_define_loaded(struct thread *thread);
+
 /* Whether the block is the loader's description (struct link_map) of a module that we know. */
 bool modules_has(const void *block);
 
