@@ -11,15 +11,27 @@ struct piece {
 	uint32_t life; /* index */
 };
 
+/*
+ * By address; no two have a byte in common. There is room on both sides, because the kernel maps
+ * downwards, and the program may map upwards:
+ *
+ *	|  before  | items … count |  behind  |
+ */
+struct pieces {
+	struct piece *items;
+	size_t count, before, behind;
+};
+
 struct walk {
-	VEC(struct piece) pieces; /* by address; no two have a byte in common */
+	struct pieces pieces;
 	VEC(struct map_life) lives;
 	VEC(struct map_cut) cuts; /* in the order of time */
 };
 
 static void walk_deinit(struct walk *walk)
 {
-	vec_deinit(&walk->pieces);
+	if (walk->pieces.items)
+		free(walk->pieces.items - walk->pieces.before);
 	vec_deinit(&walk->lives);
 	vec_deinit(&walk->cuts);
 }
@@ -40,14 +52,59 @@ static size_t find(const struct walk *walk, uint64_t address)
 	return low;
 }
 
+/* Makes room on both sides, half as much as there is in all. */
+static bool make_room(struct pieces *pieces)
+{
+	size_t room = pieces->count / 2 + 8;
+	struct piece *all = malloc((pieces->count + 2 * room) * sizeof(*all));
+
+	if (!all)
+		return false;
+	if (pieces->count)
+		memcpy(all + room, pieces->items, pieces->count * sizeof(*all));
+	if (pieces->items)
+		free(pieces->items - pieces->before);
+	*pieces = (struct pieces){all + room, pieces->count, room, room};
+	return true;
+}
+
 static bool insert(struct walk *walk, size_t at, struct piece piece)
 {
-	if (!vec_push(&walk->pieces, piece))
+	struct pieces *pieces = &walk->pieces;
+
+	if ((!pieces->before || !pieces->behind) && !make_room(pieces))
 		return false;
-	memmove(&walk->pieces.items[at + 1], &walk->pieces.items[at],
-		(walk->pieces.count - 1 - at) * sizeof(piece));
-	walk->pieces.items[at] = piece;
+	if (at < pieces->count / 2) {
+		memmove(pieces->items - 1, pieces->items, at * sizeof(piece));
+		pieces->items--;
+		pieces->before--;
+	} else {
+		memmove(&pieces->items[at + 1], &pieces->items[at],
+			(pieces->count - at) * sizeof(piece));
+		pieces->behind--;
+	}
+	pieces->items[at] = piece;
+	pieces->count++;
 	return true;
+}
+
+/* Removes the pieces from first on that are before end. */
+static void erase(struct pieces *pieces, size_t first, size_t end)
+{
+	size_t gone = end - first, behind = pieces->count - end;
+
+	if (!gone)
+		return;
+	if (first < behind) {
+		memmove(pieces->items + gone, pieces->items, first * sizeof(*pieces->items));
+		pieces->items += gone;
+		pieces->before += gone;
+	} else {
+		memmove(&pieces->items[first], &pieces->items[end],
+			behind * sizeof(*pieces->items));
+		pieces->behind += gone;
+	}
+	pieces->count -= gone;
 }
 
 /* Takes [start, end) of a piece's life. false: no memory. */
@@ -88,9 +145,7 @@ static bool cut(struct walk *walk, uint64_t start, uint64_t end, uint32_t operat
 		if (!lose(walk, piece, piece->start, piece->end, operation))
 			return false;
 	}
-	memmove(&walk->pieces.items[first], &walk->pieces.items[next],
-		(walk->pieces.count - next) * sizeof(walk->pieces.items[0]));
-	walk->pieces.count -= next - first;
+	erase(&walk->pieces, first, next);
 	if (first < walk->pieces.count && walk->pieces.items[first].start < end) {
 		struct piece *piece = &walk->pieces.items[first];
 
