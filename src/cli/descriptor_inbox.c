@@ -211,7 +211,7 @@ static bool is_valid(const struct descriptor_inbox *inbox, const struct registry
 }
 
 /* false: nothing waits there. *valid: what came is a message. */
-static bool receive(struct descriptor_inbox *inbox, int socket, struct inbox_message *ret,
+static bool receive(struct descriptor_inbox *inbox, int *socket, struct inbox_message *ret,
 		    bool *valid)
 {
 	union {
@@ -224,10 +224,17 @@ static bool receive(struct descriptor_inbox *inbox, int socket, struct inbox_mes
 				 .msg_iovlen = 2,
 				 .msg_control = &control,
 				 .msg_controllen = sizeof(control)};
-	ssize_t size = recvmsg(socket, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+	ssize_t size = recvmsg(*socket, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
 
 	if (size < 0)
 		return false;
+	// Some program has shut it down for all, and there would always be something to read. The
+	// address is left.
+	if (size == 0 && message.msg_controllen == 0) {
+		close(*socket);
+		*socket = -1;
+		return false;
+	}
 	ret->fd = -1;
 	*valid = read_control(&message, ret) && is_valid(inbox, &head, (size_t)size, ret);
 	if (!*valid) {
@@ -245,7 +252,8 @@ bool descriptor_inbox_take(struct descriptor_inbox *inbox, struct inbox_message 
 	bool valid = false;
 
 	for (int i = 0; i < 2; i++)
-		for (int n = 0; n < RUBBISH && receive(inbox, inbox->received[i], ret, &valid); n++)
+		for (int n = 0; n < RUBBISH && receive(inbox, &inbox->received[i], ret, &valid);
+		     n++)
 			if (valid)
 				return true;
 	return false;

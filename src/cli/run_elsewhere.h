@@ -19,10 +19,10 @@ struct err *run_elsewhere_copy(const struct run_image *image, const char *direct
 /* What became of another user's recording. */
 enum run_foreign_end {
 	RUN_FOREIGN_LOST = 0, /* the process that read it ended, or took too long */
-	RUN_FOREIGN_FINISHED,
-	RUN_FOREIGN_RUNS, /* it is still being written */
-	RUN_FOREIGN_LEFT, /* read, and left as its program wrote it */
-	RUN_FOREIGN_NONE, /* the file is no recording */
+	RUN_FOREIGN_FINISHED, /* or it was not to be */
+	RUN_FOREIGN_RUNS,     /* it is still being written */
+	RUN_FOREIGN_LEFT,     /* read, and left as its program wrote it */
+	RUN_FOREIGN_NONE,     /* the file is no recording */
 };
 
 /*

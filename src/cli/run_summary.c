@@ -27,6 +27,7 @@
 
 #define OTHERS_SHOWN   20
 #define FINDINGS_SHOWN 3
+#define NOTES_SHOWN    20
 #define UNSEEN_SHOWN   5
 #define TITLE          "mallow: "
 
@@ -403,14 +404,16 @@ static void take_in_sandboxed(struct summary *summary, struct run_image *image, 
 	}
 }
 
-/* What a process that reads another user's recording sends: this, the program, the path, the text.
- */
-struct foreign_head {
-	struct image image;
-	uint32_t program_size, path_size;
-};
+/* Appends a text with its NUL; "" for NULL. */
+static void put_text(struct buf *buf, const char *text)
+{
+	buf_put(buf, text ? text : "", text ? strlen(text) + 1 : 1);
+}
 
-/* In that process. */
+/*
+ * In the process that reads another user's recording. It sends struct image, its texts, and the
+ * text about it.
+ */
 static enum run_foreign_end read_foreign(void *argument, const struct run_image *foreign,
 					 int channel)
 {
@@ -419,7 +422,7 @@ static enum run_foreign_end read_foreign(void *argument, const struct run_image 
 	cleanup(buf_deinit) struct buf buf = BUF_EMPTY;
 	cleanup(loaded_close) struct loaded loaded = {0};
 	struct naming naming = {0};
-	struct foreign_head head;
+	struct image *image;
 	bool wanted = summary->symbolizer;
 
 	// A new one: the other has files of ours open.
@@ -431,22 +434,32 @@ static enum run_foreign_end read_foreign(void *argument, const struct run_image 
 	if (!(foreign->path ? loaded_open_to_finish(path, NULL, &naming, &loaded)
 			    : loaded_open_descriptor(path, foreign->fd, &naming, &loaded)))
 		return RUN_FOREIGN_NONE;
-	note(summary, path, 0, &loaded)->unreachable = !foreign->path;
-	head = (struct foreign_head){
-		.image = *summary->first,
-		.program_size = (uint32_t)strlen(summary->first->program),
-		.path_size = (uint32_t)strlen(path),
-	};
+	image = note(summary, path, 0, &loaded);
+	image->unreachable = !foreign->path;
 	buf_init(&buf);
-	buf_put(&buf, &head, sizeof(head));
-	buf_put(&buf, summary->first->program, head.program_size);
-	buf_put(&buf, path, head.path_size);
+	buf_put(&buf, image, sizeof(*image));
+	put_text(&buf, image->program);
+	put_text(&buf, path);
+	put_text(&buf, image->unseen);
 	buf_put(&buf, summary->main.data, summary->main.size);
 	run_foreign_send(channel, buf.data, buf.size);
 	if (recording_facts(loaded.recording)->writing)
 		return RUN_FOREIGN_RUNS;
-	return wanted && foreign->path && finish(summary, path, &loaded) ? RUN_FOREIGN_FINISHED
-									 : RUN_FOREIGN_LEFT;
+	if (!foreign->path)
+		return RUN_FOREIGN_LEFT;
+	return !wanted || finish(summary, path, &loaded) ? RUN_FOREIGN_FINISHED : RUN_FOREIGN_LEFT;
+}
+
+/* Takes a text out of what was sent (free()). NULL: there is none, or it is empty. */
+static char *take_text(const char **data, size_t *size)
+{
+	size_t length = strnlen(*data, *size);
+	char *text = length && length < *size ? strdup(*data) : NULL;
+
+	length += length < *size;
+	*data += length;
+	*size -= length;
+	return text;
 }
 
 /* Notes what that process has sent. */
@@ -454,28 +467,28 @@ static void note_foreign(struct summary *summary, struct run_image *foreign, siz
 			 const char *data, size_t size)
 {
 	struct image *image = &summary->images[summary->count];
-	const char *text = data + sizeof(struct foreign_head);
-	struct foreign_head head;
+	char *path;
 
-	if (size < sizeof(head))
+	if (size < sizeof(*image))
 		return;
-	memcpy(&head, data, sizeof(head));
-	size -= sizeof(head);
-	if (head.program_size > size || head.path_size > size - head.program_size)
-		return;
-	*image = head.image;
+	memcpy(image, data, sizeof(*image));
+	data += sizeof(*image);
+	size -= sizeof(*image);
 	image->order = i;
-	image->program = strndup(text, head.program_size);
-	if (!image->unreachable)
-		foreign->path = strndup(text + head.program_size, head.path_size);
+	image->program = take_text(&data, &size);
+	path = take_text(&data, &size);
+	image->unseen = take_text(&data, &size);
+	if (image->unreachable)
+		free(path);
+	else
+		foreign->path = path;
 	image->path = foreign->path ? foreign->path : foreign->label;
 	summary->count++;
 	if (summary->first && by_peak(image, summary->first) > 0)
 		return;
 	summary->first = image;
 	summary->main.size = 0;
-	buf_put(&summary->main, text + head.program_size + head.path_size,
-		size - head.program_size - head.path_size);
+	buf_put(&summary->main, data, size);
 }
 
 static void take_in_foreign(struct summary *summary, struct run_image *image, size_t i, bool last)
@@ -544,8 +557,13 @@ static char *find_beside(const struct run_images *images, const char *output)
 /* Prints the lines about single recordings. */
 static void say_notes(struct summary *summary, const struct run_images *images)
 {
+	size_t said = 0;
+
 	for (size_t at = 0; at < summary->notes.size; at += strlen(summary->notes.data + at) + 1)
-		cli_error(CLI_OK, "%s", summary->notes.data + at);
+		if (said++ < NOTES_SHOWN)
+			cli_error(CLI_OK, "%s", summary->notes.data + at);
+	if (said > NOTES_SHOWN)
+		cli_error(CLI_OK, "the same holds for %zu more recordings", said - NOTES_SHOWN);
 	if (summary->strange)
 		cli_error(CLI_OK, "other users' files that are no recordings were sent: %zu",
 			  summary->strange);
@@ -597,5 +615,7 @@ void run_summary_print(const char *program, const struct run_child_end *end,
 	if (summary.symbolizer)
 		cli_report_err(run_watch_places(finishing->watch, summary.symbolizer));
 	load_all(&summary, images);
+	if (!summary.count && summary.strange == images->count)
+		put_nothing(program, finishing->started_later);
 	say_notes(&summary, images);
 }

@@ -193,6 +193,7 @@ say(key + b"o/many", *[passwd] * 200)
 for i in range(1500):
     say(key + b"o/%d" % i, passwd)
     say(b"rubbish")
+sockets[0].shutdown(socket.SHUT_RDWR)  # for everybody
 """
 
 
