@@ -1,11 +1,8 @@
 #include "cli/run_program.h"
 
-#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,11 +12,9 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
+#include "base/program_head.h"
 #include "cli/cli.h"
 #include "hosted/cleanup.h"
-
-#define SCRIPT_DEPTH 5    /* how many interpreters may be scripts: the kernel's limit */
-#define HEAD_SIZE    4096 /* enough for the ELF header, program headers and any #! line */
 
 #define MACHINE "is built for another machine than the agent"
 #define STATIC                                                                                     \
@@ -28,7 +23,7 @@
 
 /* The beginning of a file. */
 struct head {
-	unsigned char bytes[HEAD_SIZE];
+	unsigned char bytes[PROGRAM_HEAD_SIZE];
 	size_t size;
 	struct stat stat;
 };
@@ -111,64 +106,14 @@ static bool read_head(const char *path, struct head *head)
 	return true;
 }
 
-static bool is_elf(const struct head *head)
-{
-	return head->size >= sizeof(Elf64_Ehdr) && memcmp(head->bytes, ELFMAG, SELFMAG) == 0;
-}
-
-static uint16_t elf_machine(const struct head *head)
-{
-	uint16_t machine;
-
-	memcpy(&machine, head->bytes + offsetof(Elf64_Ehdr, e_machine), sizeof(machine));
-	return machine;
-}
-
 /* Whether the program has the agent's ELF class, byte order and machine. */
 static bool same_machine(const struct head *program, const char *library)
 {
 	struct head agent;
 
-	if (!read_head(library, &agent) || !is_elf(&agent))
+	if (!read_head(library, &agent) || !program_head_is_elf(agent.bytes, agent.size))
 		return true; // the agent cannot be read: the dynamic loader will say so
-	return program->bytes[EI_CLASS] == agent.bytes[EI_CLASS] &&
-	       program->bytes[EI_DATA] == agent.bytes[EI_DATA] &&
-	       elf_machine(program) == elf_machine(&agent);
-}
-
-/* Whether no dynamic loader reads LD_PRELOAD: without PT_INTERP the kernel starts none. */
-static bool is_static(const struct head *head)
-{
-	Elf64_Ehdr elf;
-
-	memcpy(&elf, head->bytes, sizeof(elf));
-	if (elf.e_phentsize != sizeof(Elf64_Phdr))
-		return false;
-	for (unsigned i = 0; i < elf.e_phnum; i++) {
-		uint64_t offset = elf.e_phoff + i * (uint64_t)sizeof(Elf64_Phdr);
-		Elf64_Phdr phdr;
-
-		if (offset < elf.e_phoff || offset > head->size - sizeof(phdr))
-			return false; // program headers are not in the head: not known
-		memcpy(&phdr, head->bytes + offset, sizeof(phdr));
-		if (phdr.p_type == PT_INTERP)
-			return false;
-	}
-	return true;
-}
-
-/*
- * Whether libmallow.a is linked into the program: it leaves a note in it
- * (agent/ground/link_map_static.c). Linkers put notes before everything else.
- */
-static bool has_agent(const struct head *head)
-{
-	static const struct {
-		Elf64_Nhdr header;
-		char name[8];
-	} note = {{.n_namesz = 7, .n_type = 1}, "mallow"};
-
-	return memmem(head->bytes, head->size, &note, sizeof(note)) != NULL;
+	return program_head_machine(program->bytes) == program_head_machine(agent.bytes);
 }
 
 /*
@@ -213,26 +158,10 @@ static const char *obstacle(const char *path, const struct head *head, const cha
 		return MACHINE;
 	if (privilege)
 		return privilege;
-	if (head->bytes[EI_CLASS] == ELFCLASS64 && is_static(head) && !has_agent(head) &&
-	    !is_loader(path))
+	if (program_head_is_static(head->bytes, head->size) &&
+	    !program_head_is_linked(head->bytes, head->size) && !is_loader(path))
 		return STATIC;
 	return NULL;
-}
-
-/* The interpreter of a "#!" line (free()). NULL: the file is no script. */
-static char *interpreter(const struct head *head)
-{
-	const char *text = (const char *)head->bytes;
-	size_t begin = 2, end;
-
-	if (head->size < 3 || text[0] != '#' || text[1] != '!')
-		return NULL;
-	while (begin < head->size && (text[begin] == ' ' || text[begin] == '\t'))
-		begin++;
-	end = begin;
-	while (end < head->size && text[end] && !strchr(" \t\r\n", text[end]))
-		end++;
-	return end > begin ? strndup(text + begin, end - begin) : NULL;
 }
 
 /* The first operand of a loader that is started as a program. NULL: it only tells something. */
@@ -262,11 +191,12 @@ static int judge_loaded(const char *path, const char *library)
 	const char *why = NULL;
 	struct head head;
 
-	if (!path || !read_head(path, &head) || !is_elf(&head))
+	if (!path || !read_head(path, &head) || !program_head_is_elf(head.bytes, head.size))
 		return CLI_OK; // the loader will say so
 	if (!same_machine(&head, library))
 		why = MACHINE;
-	else if (head.bytes[EI_CLASS] == ELFCLASS64 && is_static(&head) && !has_agent(&head))
+	else if (program_head_is_static(head.bytes, head.size) &&
+		 !program_head_is_linked(head.bytes, head.size))
 		why = STATIC;
 	return why ? cli_error(CLI_USAGE, "cannot profile '%s': it %s", path, why) : CLI_OK;
 }
@@ -276,13 +206,14 @@ static int judge(const char *path, char *const *arguments, const char *library)
 {
 	auto_free char *current = strdup(path);
 
-	for (int i = 0; i < SCRIPT_DEPTH && current; i++) {
+	for (int i = 0; i < PROGRAM_SCRIPTS_DEPTH && current; i++) {
 		struct head head;
-		char *next;
+		const char *next;
+		size_t length;
 
 		if (!read_head(current, &head))
 			return CLI_OK; // executable but not readable: the kernel decides
-		if (is_elf(&head)) {
+		if (program_head_is_elf(head.bytes, head.size)) {
 			const char *why = obstacle(current, &head, library);
 
 			if (why && i)
@@ -297,11 +228,13 @@ static int judge(const char *path, char *const *arguments, const char *library)
 				       ? CLI_OK
 				       : judge_loaded(operand_of_loader(arguments), library);
 		}
-		next = interpreter(&head);
+		next = program_head_interpreter(head.bytes, head.size, &length);
 		if (!next)
 			return CLI_OK; // as in a shell: execvp() passes it to /bin/sh
 		free(current);
-		current = next;
+		current = strndup(next, length);
+		if (!current)
+			break;
 		if (executable(current))
 			return cli_error(CLI_NOT_FOUND, "cannot run '%s': its interpreter '%s': %s",
 					 path, current, strerror(executable(current)));

@@ -8,6 +8,7 @@
 #include "agent/ground/signal_bracket.h"
 #include "agent/hooks/hooks.h"
 #include "agent/life/environment.h"
+#include "agent/life/exec_sight.h"
 #include "agent/life/fork.h"
 #include "agent/life/process_end.h"
 #include "agent/life/signal_chain.h"
@@ -105,8 +106,10 @@ static int end_exec(long result, char *const *carried, size_t size)
 int hook_execve(const char *path, char *const argv[], char *const envp[])
 {
 	size_t size;
-	char *const *carried = begin_exec(path, envp, &size);
+	char *const *carried;
 
+	exec_sight_look(path, false);
+	carried = begin_exec(path, envp, &size);
 	return end_exec(real.execve(path, argv, carried), carried, size);
 }
 
@@ -118,8 +121,10 @@ int hook_execv(const char *path, char *const argv[])
 int hook_execvpe(const char *file, char *const argv[], char *const envp[])
 {
 	size_t size;
-	char *const *carried = begin_exec(file, envp, &size);
+	char *const *carried;
 
+	exec_sight_look(file, true);
+	carried = begin_exec(file, envp, &size);
 	return end_exec(real.execvpe(file, argv, carried), carried, size);
 }
 
@@ -199,8 +204,13 @@ int hook_execveat(int directory, const char *path, char *const argv[], char *con
 		  int flags)
 {
 	size_t size;
-	char *const *carried = begin_exec(path, envp, &size);
+	char *const *carried;
 	long result;
+
+	// Relative to another directory the path is not looked at.
+	if (path && (*path == '/' || (directory == AT_FDCWD && *path)))
+		exec_sight_look(path, false);
+	carried = begin_exec(path, envp, &size);
 
 	if (real.execveat)
 		result = real.execveat(directory, path, argv, carried, flags);
@@ -219,6 +229,7 @@ static int spawn(__typeof__(real.posix_spawn) function, int *pid, const char *pa
 	char *const *carried = environment_carry(envp, &size);
 	int result;
 
+	exec_sight_look(path, function == real.posix_spawnp);
 	thread_set_passing(true);
 	result = function(pid, path, actions, attributes, argv, carried);
 	thread_set_passing(false);

@@ -237,6 +237,11 @@ static void *allocate(size_t size)
 	return thread->exec_memory;
 }
 
+bool environment_is_handed_on(void)
+{
+	return library != NULL;
+}
+
 bool environment_library_is_visible(void)
 {
 	int fd;

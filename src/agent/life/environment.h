@@ -23,6 +23,9 @@ void environment_init(void);
  */
 char *const *environment_carry(char *const envp[], size_t *size);
 
+/* Whether this program was preloaded, so that programs that it executes are to be, too. */
+bool environment_is_handed_on(void);
+
 /* Whether the next program's loader can open this library; true where that cannot be told. */
 bool environment_library_is_visible(void);
 

@@ -55,6 +55,11 @@ def listed(stderr):
     return found
 
 
+def unseen(stderr):
+    """{program: why}: what the summary says of programs that were not recorded."""
+    return dict(re.findall(r"^  ! (?:.* \(\d+\): )?(\S+): what it started was not recorded \((.*)\)$", stderr, re.M))
+
+
 def is_finished(path):
     return bool(mallow_reader.read(path).header.finished)
 
@@ -152,6 +157,28 @@ def test_a_chroot_without_the_library(command, mallow, agent, root):
     lines = ran.stdout.splitlines()
     assert "hi" in lines and "ho" in lines and "libmallow" not in ran.stdout, ran.stdout
     assert ran.stdout.count("nothing.so") == ran.stdout.count("ERROR: ld.so") > 0
+    if command == "run":
+        assert unseen(ran.stderr) == {"echo": "libmallow.so cannot be opened where it runs"}
+
+
+@pytest.mark.parametrize("starter", [
+    ["dash", "-c", "./fixed; ./plain; ./risen; ./script"],  # by vfork
+    ["bash", "-c", "./fixed; ./plain; ./risen; ./script; :"],  # by fork; the child has not allocated
+    ["/usr/bin/python3", "-c", "import subprocess\nfor name in 'fixed', 'plain', 'risen', 'script':"
+     " subprocess.run(['./' + name], check=True, close_fds=False)"]])  # by posix_spawn
+def test_programs_that_are_not_recorded(starter, run, root):
+    """The recording of who starts them says so, and why, and so does the summary: static and set-uid programs, also as
+    interpreters of scripts."""
+    (root / "main.c").write_text("int main(void) { return 0; }")
+    for name, options in (("fixed", ["-static"]), ("plain", []), ("risen", [])):
+        subprocess.run(["gcc", *options, "-o", root / name, root / "main.c"], check=True)
+    (root / "script").write_text(f"#! {root}/fixed -x\n")
+    (root / "script").chmod(0o755)
+    os.chown(root / "risen", NOBODY, NOBODY)
+    (root / "risen").chmod(0o4755)
+    said = unseen(run(*starter).stderr)
+    assert said == {"fixed": "it is statically linked", "script": "it is statically linked",
+                    "risen": "it gains privileges, and the system then preloads nothing"}
 
 
 @pytest.mark.parametrize("command", ["run", "live"])
