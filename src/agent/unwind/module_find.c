@@ -253,11 +253,30 @@ static bool find_cached(uint64_t address, struct module_place *ret)
 	return true;
 }
 
+static bool find_place(uint64_t address, struct module_place *ret)
+{
+	return dl_find_object ? find_by_loader(address, ret) : find_cached(address, ret);
+}
+
+bool module_find_code(uint64_t address, uint64_t *start)
+{
+	struct module_place place;
+	const ElfW(Phdr) * segment;
+
+	if (!find_place(address, &place))
+		return false;
+	segment = find_segment(&place, address);
+	if (!segment || (segment->p_flags & (PF_R | PF_X)) != (PF_R | PF_X))
+		return false;
+	*start = place.bias + segment->p_vaddr;
+	return true;
+}
+
 bool module_find_tables(uint64_t address, struct module_tables *ret)
 {
 	struct module_place place;
 
-	if (!(dl_find_object ? find_by_loader(address, &place) : find_cached(address, &place)))
+	if (!find_place(address, &place))
 		return false;
 	*ret = (struct module_tables){.header = place.eh_frame_hdr};
 	limit_reads(&place, address, ret);

@@ -20,6 +20,12 @@ struct module_tables {
 	uint64_t text_end;     /* the code at the address can be read up to here; 0: not at all */
 };
 
+/*
+ * Whether the address is in code of a module, as its program headers say. *start: this code can be
+ * read from here on.
+ */
+bool module_find_code(uint64_t address, uint64_t *start);
+
 /* False: the address is in no module. */
 bool module_find_tables(uint64_t address, struct module_tables *ret);
 

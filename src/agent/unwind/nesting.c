@@ -25,7 +25,7 @@ find_frame(const struct unwind_state *state, struct crossing *crossing, bool tra
 			return UNWIND_NOT_FOUND;
 		// The frames of one stack have no gaps. Across a signal frame it may be another
 		// stack.
-		if (result == STEP_SIGNAL)
+		if (result != STEP_CALLER)
 			continue;
 		if (inner < sp && sp < walk.sp)
 			return UNWIND_NOT_FOUND;

@@ -110,10 +110,12 @@ static never_inline enum step walk_step_slow(struct walk *walk, struct crossing 
 	enum step result = step_slow(walk, crossing, rule);
 
 	// The registers of an interrupted frame are known for one frame more, which is thus no
-	// function of its state. And a word that cannot be read now may be readable the next time.
+	// function of its state. A step to another stack reads more words than are kept. And a word
+	// that cannot be read now may be readable the next time.
 	if (crossing->unreadable)
 		outcome->unjoinable = UINT32_MAX;
-	else if (result == STEP_SIGNAL && outcome->unjoinable < count + 1)
+	else if ((result == STEP_SIGNAL || result == STEP_OTHER_STACK) &&
+		 outcome->unjoinable < count + 1)
 		outcome->unjoinable = count + 1;
 	return result;
 }

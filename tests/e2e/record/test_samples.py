@@ -14,7 +14,7 @@ from samples import assert_own_files_untouched, check_report, check_sample, limi
 # Programs that need no argument and nothing around them.
 SIMPLE = ["c_family", "glibc_family", "cpp_operators", "own_operator", "realloc_chain", "hand_over",
           "alone_and_together", "deep", "own_pieces",
-          "life_cycle", "thread_local", "exceptions"]
+          "life_cycle", "thread_local", "exceptions", "without_tables"]
 # Programs linked to an allocator of their own, which calls them back from within malloc.
 INNER = ["longjmp", "signal_handler", "fiber"]
 

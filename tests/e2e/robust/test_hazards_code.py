@@ -100,6 +100,14 @@ def test_switched_stack(compiler, opt, compile_sample, record, functions_of):
         assert broken == 500
 
 
+def test_frame_pointers_that_are_none(compile_sample, record, functions_of):
+    """Code without tables uses the register otherwise: the stack ends there, whatever it leads to."""
+    recorded = run_sample(record, [compile_sample("without_tables", "gcc", "-O2"), "garbage"])
+    assert only_broken_stacks(recorded) == 11
+    found = expect.by_function(recorded.sums, functions_of)
+    assert found["allocate"].calls == 11 and not found["garbage"].calls
+
+
 @pytest.mark.parametrize("opt", ["-O0", "-O2"])
 def test_load_storm(opt, compile_sample, record, functions_of):
     """Libraries loaded and unloaded by four threads at once: every frame names the right one."""

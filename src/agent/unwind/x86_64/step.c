@@ -1,12 +1,18 @@
 /* The steps of a walk on x86-64 that are not plain. See x86_64/step.h. */
 #include "agent/unwind/x86_64/step.h"
 
+#include "agent/unwind/memory.h"
+#include "agent/unwind/module_find.h"
 #include "agent/unwind/rule_find.h"
 #include "agent/unwind/stack_bounds.h"
 #include "agent/unwind/x86_64/registers.h"
 
-/* More signal handlers than this on one stack are garbage that leads in a circle. */
+/*
+ * More signal handlers than this on one stack are garbage that leads in a circle. The same for
+ * changes of the stack.
+ */
 #define SIGNALS_MAX 64
+#define STACKS_MAX  64
 
 /* A frame pointer is not farther from the stack pointer: 8 MiB, the usual stack size. */
 #define FRAME_MAX (8u << 20)
@@ -154,6 +160,63 @@ static enum step step_by_rule(struct walk *walk, struct crossing *crossing,
 	return enter_interrupted(walk, crossing);
 }
 
+struct call_search {
+	uint64_t pc;
+	bool found;
+};
+
+/* Whether a call stands before pc: E8 and 4 bytes, or FF /2 and up to 5 bytes, with a prefix. */
+static void search_call(void *argument)
+{
+	struct call_search *search = argument;
+	const uint8_t *code = (const uint8_t *)search->pc;
+	uint64_t start;
+
+	search->found = false;
+	if (!module_find_code(search->pc - 1, &start) || search->pc - start < 7)
+		return;
+	search->found = code[-5] == 0xe8;
+	for (int size = 2; size <= 7; size++)
+		search->found |= code[-size] == 0xff && (code[1 - size] >> 3 & 7) == 2;
+}
+
+/* Whether pc is a return address in a module. One that a walk has come to before is. */
+static bool is_return_address(uint64_t pc)
+{
+	struct call_search search = {.pc = pc};
+
+	if (rule_table_find(atomic_load_explicit(&rule_table_current, memory_order_acquire), pc) !=
+	    RULE_NONE)
+		return true;
+	unwind_run_slow(search_call, &search);
+	return search.found;
+}
+
+/* Reads the two words that a frame pointer leads to, if they look like what a function saved. */
+static bool load_frame(struct crossing *crossing, uint64_t fp, uint64_t *caller, uint64_t *pc)
+{
+	return fp % 8 == 0 && fp >= STACK_PAGE && can_read(crossing, fp, fp + 16) &&
+	       load(crossing, fp, caller) && load(crossing, fp + 8, pc) && is_return_address(*pc);
+}
+
+/*
+ * Code without tables whose frame pointer is elsewhere: Go's asmcgocall has called C on the
+ * thread's stack, and its own frame is on the goroutine's. Nothing says that, so two frames in a
+ * row must look right.
+ */
+static enum step step_to_other_stack(struct walk *walk, struct crossing *crossing)
+{
+	uint64_t fp = walk->fp, caller, pc, next, next_pc;
+
+	// Slightly below sp are frames of functions that have returned.
+	if (walk->sp - fp <= FRAME_MAX || ++crossing->stacks > STACKS_MAX ||
+	    !load_frame(crossing, fp, &caller, &pc) || caller <= fp || caller - fp > FRAME_MAX ||
+	    !load_frame(crossing, caller, &next, &next_pc))
+		return STEP_BROKEN;
+	*walk = (struct walk){.pc = pc, .sp = fp + 16, .fp = caller};
+	return STEP_OTHER_STACK;
+}
+
 /* Code without tables. JIT compilers and assembly keep frame pointers, or have cleared fp. */
 static enum step step_by_frame_pointer(struct walk *walk, struct crossing *crossing)
 {
@@ -161,11 +224,12 @@ static enum step step_by_frame_pointer(struct walk *walk, struct crossing *cross
 
 	if (fp == 0)
 		return STEP_END;
+	if (fp < walk->sp || fp - walk->sp > FRAME_MAX)
+		return step_to_other_stack(walk, crossing);
 	// Nothing says that fp is valid. But a stack has no gaps, so all words up to it must be
 	// readable.
-	if (fp < walk->sp || fp - walk->sp > FRAME_MAX || fp % 8 != 0 ||
-	    !can_read(crossing, walk->sp, fp + 16) || !load(crossing, fp, &walk->fp) ||
-	    !load(crossing, fp + 8, &walk->pc))
+	if (fp % 8 != 0 || !can_read(crossing, walk->sp, fp + 16) ||
+	    !load(crossing, fp, &walk->fp) || !load(crossing, fp + 8, &walk->pc))
 		return STEP_BROKEN;
 	walk->sp = fp + 16;
 	return walk->pc == 0 ? STEP_END : STEP_CALLER;

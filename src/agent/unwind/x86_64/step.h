@@ -5,10 +5,10 @@
  * up, add, load. pc, sp and fp stay in registers. The slow path gets a copy of them: passing their
  * address would cost 15 %. Budget: 5 ns (bench/unwind_capture.c).
  *
- * sp grows with every step except across a signal frame, and the number of those is bounded: every
- * walk ends. A word is read only where the unwind tables say that the program keeps one, and where
- * memory can be read, up to walk.limit. A step that reads beyond is done by step_slow(), which
- * checks each word.
+ * sp grows with every step except across a signal frame or to another stack, and the number of
+ * those is bounded: every walk ends. A word is read only where the unwind tables say that the
+ * program keeps one, and where memory can be read, up to walk.limit. A step that reads beyond is
+ * done by step_slow(), which checks each word.
  *
  * Some frames need another register to find their caller: the loader's need rbx while it binds a
  * function late. Plain steps do not keep such registers. A walk that comes to such a frame is done
@@ -74,6 +74,7 @@ struct crossing {
 	uint64_t context;    /* address of the saved registers of the frame … */
 	uint64_t context_sp; /* … with this sp, 0: none */
 	unsigned signals;
+	unsigned stacks;             /* how many steps went to another stack */
 	unsigned missing;            /* registers that a frame needed, not known */
 	bool unreadable;             /* a step wanted a word that cannot be read */
 	struct registers *registers; /* NULL: not tracked */
@@ -82,7 +83,8 @@ struct crossing {
 
 enum step {
 	STEP_CALLER,
-	STEP_SIGNAL, /* to an interrupted frame */
+	STEP_SIGNAL,      /* to an interrupted frame */
+	STEP_OTHER_STACK, /* to a caller anywhere, by a frame pointer */
 	STEP_END,
 	STEP_BROKEN,
 };
