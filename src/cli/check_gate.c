@@ -3,6 +3,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "analysis/views/resident.h"
 #include "cli/narrowed.h"
 #include "cli/cli.h"
 #include "cli/exporter.h"
@@ -29,8 +30,8 @@ static int worse(int a, int b)
 	return a > b ? a : b;
 }
 
-/* Finds what the recording cannot show of its program's memory. */
-static struct err *find_unseen(struct check_subject *subject)
+/* Finds what the recording cannot show of its program's memory. opened: what is judged. */
+static struct err *find_unseen(const struct narrowed *opened, struct check_subject *subject)
 {
 	const struct unseen *list;
 	uint32_t count;
@@ -39,7 +40,10 @@ static struct err *find_unseen(struct check_subject *subject)
 	for (uint32_t i = 0; i < count && !subject->unseen; i++)
 		if (!sight_is_whole(&list[i], 1))
 			subject->unseen = &list[i];
-	return err;
+	if (err || !opened->loaded.recording)
+		return err;
+	return resident_unseen(opened->loaded.recording, opened->loaded.symbolized,
+			       &subject->beyond);
 }
 
 /* Whether the recording cannot be judged for that reason, and nobody accepts it. */
@@ -65,7 +69,7 @@ static int open_baseline(struct gate *gate)
 	gate->baseline.symbolized = gate->old.symbolized;
 
 	struct check_subject subject = {.facts = gate->old.facts};
-	struct err *err = find_unseen(&subject);
+	struct err *err = find_unseen(&gate->old, &subject);
 
 	if (err)
 		return check_gate_unsure(err);
@@ -145,7 +149,7 @@ static int judge(struct gate *gate, struct check_report *report, const struct na
 
 	if (!err) {
 		subject.facts = checked->facts;
-		err = find_unseen(&subject);
+		err = find_unseen(checked, &subject);
 	}
 	if (!err) {
 		subject.verdicts = &verdicts;

@@ -2,6 +2,8 @@
 
 #include <sys/mman.h>
 
+#include "hosted/cleanup.h"
+
 #include "symbols/elf_image.h"
 #include "symbols/program_file.h"
 
@@ -180,4 +182,24 @@ void resident_compare(const struct recording *recording, const struct map_sites 
 			enough(above(found.anonymous, most + own + others + static_data(recording)),
 			       found.anonymous);
 	*ret = found;
+}
+
+struct err *resident_unseen(const struct recording *recording, struct symbolized *symbolized,
+			    uint64_t *ret)
+{
+	cleanup(map_sites_deinit) struct map_sites sites = {0};
+	struct err *err = map_sites_create_all(recording, symbolized, &sites);
+	struct resident resident;
+	uint64_t others, beyond;
+
+	if (err)
+		return err;
+	resident_compare(recording, &sites, &resident);
+	beyond = resident.mapped + resident.unexplained;
+	others = sites.of[MAP_KIND_LANGUAGE].peak_bytes + moved_break(recording);
+	if (others > above(resident.anonymous, resident.blocks + beyond))
+		others = above(resident.anonymous, resident.blocks + beyond);
+	beyond = enough(beyond + others, resident.anonymous);
+	*ret = beyond > resident.blocks ? beyond : 0;
+	return NULL;
 }

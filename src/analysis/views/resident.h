@@ -46,6 +46,14 @@ struct resident {
 	uint64_t unexplained; /* 0: it agrees */
 };
 
+/*
+ * *ret: bytes that were resident beyond the blocks of the recording, if that is more than the
+ * blocks took: in the program's own mappings, in what it got by sbrk(), in a language's heap, or
+ * unexplained. 0: most of the memory was seen, or nothing is known.
+ */
+struct err *resident_unseen(const struct recording *recording, struct symbolized *symbolized,
+			    uint64_t *ret);
+
 /* sites: all of the recording's. */
 void resident_compare(const struct recording *recording, const struct map_sites *sites,
 		      struct resident *ret);

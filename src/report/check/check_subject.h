@@ -28,6 +28,7 @@ struct check_subject {
 	const struct recording_facts *facts; /* NULL: it could not be read */
 	const struct verdicts *verdicts;     /* NULL if it could not */
 	const struct unseen *unseen;         /* the first that counts; NULL: none */
+	uint64_t beyond;                     /* as of resident_unseen() */
 };
 
 #endif

@@ -167,7 +167,7 @@ const char *check_doubt_option(enum check_doubt doubt)
 bool check_has_doubt(const struct check_subject *subject, enum check_doubt doubt)
 {
 	if (doubt == CHECK_DOUBT_UNSEEN)
-		return subject->unseen;
+		return subject->unseen || subject->beyond;
 	return !subject->facts || !subject->facts->complete;
 }
 
@@ -202,9 +202,14 @@ void check_gap_put(struct buf *buf, const struct recording_facts *facts)
 
 void check_doubt_put(struct buf *buf, const struct check_subject *subject, enum check_doubt doubt)
 {
-	if (doubt == CHECK_DOUBT_UNSEEN) {
+	if (doubt == CHECK_DOUBT_UNSEEN && subject->unseen) {
 		buf_text(buf, "not all memory was seen: ");
 		unseen_put(buf, subject->facts, subject->unseen);
+	} else if (doubt == CHECK_DOUBT_UNSEEN) {
+		buf_printf(buf,
+			   "not all memory was seen: %s is resident beyond what malloc handed out, "
+			   "and that is more. 'mallow report' says what it is",
+			   format_bytes(subject->beyond, false).text);
 	} else {
 		check_gap_put(buf, subject->facts);
 	}

@@ -291,6 +291,51 @@ def test_incomplete(check, tmp_path, make, why):
         check("--max-peak", "1", path, status=UNSURE)
 
 
+TAKES = r"""
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+enum { MB = 1 << 20 };
+
+int main(int argc, char **argv)
+{
+	const int flags = MAP_PRIVATE | MAP_ANONYMOUS;
+	char *memory = 0;
+
+	memset(malloc(1000), 1, 1000);
+	if (!strcmp(argv[1], "map"))
+		memory = mmap(0, 32 * MB, PROT_READ | PROT_WRITE, flags, -1, 0);
+	else if (!strcmp(argv[1], "call"))
+		memory = (char *)syscall(SYS_mmap, 0L, 32L * MB, (long)(PROT_READ | PROT_WRITE), (long)flags, -1L, 0L);
+	else if (!strcmp(argv[1], "break"))
+		memory = sbrk(32 * MB);
+	else
+		memset(malloc(32 * MB), 1, 32 * MB), memory = mmap(0, 32 * MB, PROT_READ | PROT_WRITE, flags, -1, 0);
+	memset(memory, 1, argc == 3 ? 24 * MB : 32 * MB);
+}
+"""
+
+
+def test_most_memory_is_elsewhere(check, tool, record, tmp_path):
+    """What malloc handed out is judged if it is most of the memory: an arena of the program's own is no block."""
+    (tmp_path / "takes.c").write_text(TAKES)
+    subprocess.run(["gcc", "-O0", "takes.c", "-o", "takes"], cwd=tmp_path, check=True)
+    for way in "map", "call", "break":
+        path = record([tmp_path / "takes", way]).path
+        said = check("--max-peak", "1M", path, status=UNSURE).stdout
+        assert re.search(r"^  doubt   not all memory was seen: \S+ MB is resident beyond what malloc handed out, and that "
+                         r"is more\. 'mallow report' says what it is \(--allow-unseen\)$", said, re.M), said
+        assert "unknown peak is not known: not all memory was seen" in said
+        check("--max-peak", "1M", "--allow-unseen", path, status=HOLDS)
+        check("--max-peak", "1G", "--baseline", path, path, status=UNSURE)
+        tool("finish", path)
+        check("--max-peak", "1M", path, status=UNSURE)
+    check("--max-peak", "64M", record([tmp_path / "takes", "both", "less"]).path, status=HOLDS)
+
+
 def test_a_finished_file_is_read_whole(check, tool, shop, tmp_path):
     """The index has the sums; the bytes behind it are compared all the same."""
     path = tmp_path / "finished.mallow"
