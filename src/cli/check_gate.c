@@ -181,6 +181,34 @@ static int check_one(struct gate *gate, struct check_report *report, const char 
 	return CLI_UNSURE;
 }
 
+/*
+ * Each process of a merge has resident memory of its own: *ret is that of the one with most. What
+ * cannot be opened was named by the merge.
+ */
+static struct err *find_beyond(const struct gate *gate, const struct recording_paths *paths,
+			       uint64_t *ret)
+{
+	struct err *err = NULL;
+
+	for (size_t i = 0; !err && i < paths->items.count; i++) {
+		struct loaded loaded = {0};
+		uint64_t beyond = 0;
+
+		err_destroy(recording_open(paths->items.items[i], RECORDING_SUMS, NULL, NULL,
+					   &loaded.recording));
+		if (!loaded.recording)
+			continue;
+		err = symbolized_create(loaded.recording, &gate->wanted->sides.naming,
+					&loaded.symbolized);
+		if (!err)
+			err = resident_unseen(loaded.recording, loaded.symbolized, &beyond);
+		if (*ret < beyond)
+			*ret = beyond;
+		loaded_close(&loaded);
+	}
+	return err;
+}
+
 static int check_merged(struct gate *gate, struct check_report *report,
 			const struct recording_paths *paths)
 {
@@ -196,10 +224,13 @@ static int check_merged(struct gate *gate, struct check_report *report,
 	subject.operands = buf_string(&operands);
 	if (!subject.operands)
 		return check_gate_unsure(err_no_memory());
-	if (narrowed_open_merged(paths, &gate->wanted->sides, &checked))
-		status = judge(gate, report, &checked, &subject);
-	else
+	if (narrowed_open_merged(paths, &gate->wanted->sides, &checked)) {
+		struct err *err = find_beyond(gate, paths, &subject.beyond);
+
+		status = err ? check_gate_unsure(err) : judge(gate, report, &checked, &subject);
+	} else {
 		check_report_add(report, &subject);
+	}
 	return checked.merged.failed ? CLI_UNSURE : status;
 }
 

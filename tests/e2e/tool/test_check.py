@@ -333,7 +333,10 @@ def test_most_memory_is_elsewhere(check, tool, record, tmp_path):
         check("--max-peak", "1G", "--baseline", path, path, status=UNSURE)
         tool("finish", path)
         check("--max-peak", "1M", path, status=UNSURE)
-    check("--max-peak", "64M", record([tmp_path / "takes", "both", "less"]).path, status=HOLDS)
+    both = record([tmp_path / "takes", "both", "less"]).path
+    check("--max-peak", "64M", both, status=HOLDS)
+    check("--max-peak", "64M", "--merge", both, path, status=UNSURE)
+    check("--max-peak", "64M", "--merge", "--allow-unseen", both, path, status=HOLDS)
 
 
 def test_a_finished_file_is_read_whole(check, tool, shop, tmp_path):
