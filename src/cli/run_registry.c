@@ -35,7 +35,9 @@ struct run_registry {
 	int news;                     /* eventfd of run_registry_notify(); -1: none */
 	VEC(struct run_image) images; /* guarded by the mutex; changed by the thread alone */
 	size_t kept_most;             /* the rest is the thread's until it has ended; 0: not set */
-	bool refused;
+	size_t refused;
+	pid_t refused_pid;   /* of the first … */
+	char *refused_label; /* … and its path */
 	size_t kept, missing;
 };
 
@@ -192,8 +194,10 @@ static bool take_all(struct run_registry *registry, uint64_t until)
 
 	while ((room = has_descriptors()) && descriptor_inbox_take(&registry->inbox, &message)) {
 		raise_limit(registry);
-		if (message.kind == REGISTRY_REFUSED)
-			registry->refused = true;
+		if (message.kind == REGISTRY_REFUSED && !registry->refused++) {
+			registry->refused_pid = message.pid;
+			registry->refused_label = strdup(message.text);
+		}
 		if (message.kind == REGISTRY_OPENED)
 			add(registry, &message);
 		else if (message.fd >= 0)
@@ -263,6 +267,7 @@ void run_registry_destroy(struct run_registry *registry)
 	for (size_t i = 0; i < registry->images.count; i++)
 		image_deinit(&registry->images.items[i]);
 	vec_deinit(&registry->images);
+	free(registry->refused_label);
 	descriptor_inbox_close(&registry->inbox);
 	if (registry->end >= 0)
 		close(registry->end);
@@ -330,6 +335,8 @@ struct run_images run_registry_images(const struct run_registry *registry)
 		.items = registry->images.items,
 		.count = registry->images.count,
 		.refused = registry->refused,
+		.refused_pid = registry->refused_pid,
+		.refused_label = registry->refused_label,
 		.missing = registry->missing,
 	};
 }

@@ -34,7 +34,9 @@ struct run_image {
 struct run_images {
 	struct run_image *items;
 	size_t count;
-	bool refused;   /* some image could not create its recording, and has said why */
+	size_t refused; /* so many images could not create their recordings, and have said why … */
+	pid_t refused_pid;         /* … the first of them; 0: it has no number here … */
+	const char *refused_label; /* … where it would have recorded to; NULL: not known */
 	size_t missing; /* so many that no path leads to are left out, because they were too many */
 };
 

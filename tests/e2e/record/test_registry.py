@@ -103,6 +103,18 @@ def test_another_user_without_rights_to_finish(run, root):
     assert len(lines) == 2 and not any(is_finished(path) for path in lines)
 
 
+@pytest.mark.parametrize("count", [1, 2])
+def test_no_place_for_a_recording(count, run, root):
+    """What a program says when it begins scrolls away: the summary says it once more."""
+    script = ("import os, subprocess\nos.mkdir('gone')\nos.chdir('gone')\nos.rmdir('../gone')\n"
+              f"for i in range({count}):\n    subprocess.run(['sleep', '0'])")
+    ran = run("-o", "r.mallow", "/usr/bin/python3", "-c", script)
+    [line] = re.findall(r"^mallow: (\d+ programs? of this run went unrecorded: .*)$", ran.stderr, re.M)
+    assert re.fullmatch(f"{count} programs? of this run went unrecorded: process [1-9]\\d* could "
+                        rf"not create '\S*r\.mallow\.\S+'{', …' if count > 1 else ''}", line), line
+    assert is_finished(root / "r.mallow")
+
+
 @pytest.mark.parametrize("way", ["inherited", "address"])
 def test_both_ways_to_the_registry(way, run, root):
     """The descriptor goes into other namespaces. Where a program closes it, the address is left."""
