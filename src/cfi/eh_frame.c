@@ -25,38 +25,46 @@ bool eh_frame_table(const struct eh_image *image, uint64_t header, struct eh_fra
 }
 
 /* Finds the FDE of the last function that starts at or before pc. */
-static enum eh_frame_answer search_table(const struct eh_image *image, uint64_t header, uint64_t pc,
+static enum eh_frame_answer search_table(const struct eh_image *image,
+					 const struct eh_frame_table *table, uint64_t pc,
 					 struct eh_cursor *ret)
 {
-	struct eh_frame_table table;
-	uint64_t low = 0, high;
+	uint64_t low = 0, high = table->count;
 
-	if (!eh_frame_table(image, header, &table))
-		return EH_FRAME_BAD;
-	high = table.count;
 	while (low < high) {
 		uint64_t middle = low + (high - low) / 2;
 
-		if (eh_frame_table_start(&table, middle) <= pc)
+		if (eh_frame_table_start(table, middle) <= pc)
 			low = middle + 1;
 		else
 			high = middle;
 	}
 	if (low == 0)
 		return EH_FRAME_NONE;
-	*ret = eh_entry_at(image, eh_frame_table_entry(&table, low - 1));
+	*ret = eh_entry_at(image, eh_frame_table_entry(table, low - 1));
 	return ret->bad ? EH_FRAME_BAD : EH_FRAME_FOUND;
 }
 
 enum eh_frame_answer eh_frame_find(const struct eh_image *image, uint64_t header, uint64_t pc,
 				   uint8_t reg, struct eh_frame_row *ret)
 {
+	struct eh_frame_table table;
+
+	if (!eh_frame_table(image, header, &table))
+		return EH_FRAME_BAD;
+	return eh_frame_find_in(image, &table, pc, reg, ret);
+}
+
+enum eh_frame_answer eh_frame_find_in(const struct eh_image *image,
+				      const struct eh_frame_table *table, uint64_t pc, uint8_t reg,
+				      struct eh_frame_row *ret)
+{
 	enum eh_frame_answer answer;
 	struct eh_cursor cursor;
 	struct eh_entry entry;
 	uint64_t cie;
 
-	answer = search_table(image, header, pc, &cursor);
+	answer = search_table(image, table, pc, &cursor);
 	if (answer != EH_FRAME_FOUND)
 		return answer;
 	cie = eh_entry_enter(&cursor, EH_FORMAT_EH_FRAME);

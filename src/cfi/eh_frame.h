@@ -25,6 +25,14 @@ struct eh_frame_row {
 	bool signal;    /* augmentation S: this is the frame that a signal handler returns to */
 };
 
+/* The search table, sorted: for each FDE the start of its code, and where the FDE lies itself. */
+struct eh_frame_table {
+	const uint8_t *entries; /* in the image, or made elsewhere */
+	uint64_t count;
+	uint64_t header; /* the address that the entries count from */
+	uint64_t frames; /* the address of .eh_frame */
+};
+
 /*
  * Finds the row for pc. The image holds .eh_frame and .eh_frame_hdr; header: the address of the
  * latter. reg: the register that ret->row.saved is to be about. *ret is valid only with
@@ -33,13 +41,10 @@ struct eh_frame_row {
 enum eh_frame_answer eh_frame_find(const struct eh_image *image, uint64_t header, uint64_t pc,
 				   uint8_t reg, struct eh_frame_row *ret);
 
-/* The search table, sorted: for each FDE the start of its code, and where the FDE lies itself. */
-struct eh_frame_table {
-	const uint8_t *entries; /* in the image */
-	uint64_t count;
-	uint64_t header; /* the address that the entries count from */
-	uint64_t frames; /* the address of .eh_frame */
-};
+/* The same by a table. The image holds .eh_frame. */
+enum eh_frame_answer eh_frame_find_in(const struct eh_image *image,
+				      const struct eh_frame_table *table, uint64_t pc, uint8_t reg,
+				      struct eh_frame_row *ret);
 
 /* False: the header has no table, or makes no sense. */
 bool eh_frame_table(const struct eh_image *image, uint64_t header, struct eh_frame_table *ret);

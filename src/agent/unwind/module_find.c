@@ -218,7 +218,7 @@ static void limit_reads(const struct module_place *place, uint64_t address,
 	const ElfW(Phdr) *tables = find_segment(place, place->eh_frame_hdr);
 	const ElfW(Phdr) *text = find_segment(place, address);
 
-	if (tables && tables->p_flags & PF_R)
+	if (place->eh_frame_hdr != 0 && tables && tables->p_flags & PF_R)
 		ret->image = (struct eh_image){
 			.bytes = (const uint8_t *)(place->bias + tables->p_vaddr),
 			.size = tables->p_memsz,
@@ -272,7 +272,7 @@ bool module_find_code(uint64_t address, uint64_t *start)
 	return true;
 }
 
-bool module_find_tables(uint64_t address, struct module_tables *ret)
+bool module_find_tables(uint64_t address, bool may_make, struct module_tables *ret)
 {
 	struct module_place place;
 
@@ -282,5 +282,24 @@ bool module_find_tables(uint64_t address, struct module_tables *ret)
 	limit_reads(&place, address, ret);
 	if (place.eh_frame_hdr != 0 && ret->image.size == 0)
 		limit_reads_by_maps(&place, ret);
+	if (place.eh_frame_hdr == 0 && place.headers) {
+		ret->index = module_index_find(place.start);
+		if (!ret->index && may_make) {
+			module_index_make(&place);
+			ret->index = module_index_find(place.start);
+		}
+	}
+	if (ret->index)
+		ret->image = ret->index->image;
 	return true;
+}
+
+enum eh_frame_answer module_find_row(const struct module_tables *tables, uint64_t pc, uint8_t reg,
+				     struct eh_frame_row *ret)
+{
+	if (tables->image.size == 0)
+		return EH_FRAME_NONE;
+	if (tables->index)
+		return eh_frame_find_in(&tables->image, &tables->index->table, pc, reg, ret);
+	return eh_frame_find(&tables->image, tables->header, pc, reg, ret);
 }

@@ -9,15 +9,17 @@
 #include <stdint.h>
 
 #include "agent/unwind/unwind.h"
-#include "cfi/eh_cursor.h"
+#include "agent/unwind/module_index.h"
+#include "cfi/eh_frame.h"
 
 /* dl_find_object: see struct unwind_host. */
 void module_find_init(int (*dl_find_object)(void *address, void *result));
 
 struct module_tables {
 	struct eh_image image; /* the segment around .eh_frame_hdr; size 0: no unwind tables */
-	uint64_t header;       /* address of .eh_frame_hdr */
-	uint64_t text_end;     /* the code at the address can be read up to here; 0: not at all */
+	uint64_t header;       /* address of .eh_frame_hdr; 0: there is none, and index counts */
+	const struct module_index *index;
+	uint64_t text_end; /* the code at the address can be read up to here; 0: not at all */
 };
 
 /*
@@ -26,7 +28,14 @@ struct module_tables {
  */
 bool module_find_code(uint64_t address, uint64_t *start);
 
-/* False: the address is in no module. */
-bool module_find_tables(uint64_t address, struct module_tables *ret);
+/*
+ * False: the address is in no module. may_make: by unwind_run_slow(), so that the index of a module
+ * without .eh_frame_hdr can be made.
+ */
+bool module_find_tables(uint64_t address, bool may_make, struct module_tables *ret);
+
+/* eh_frame_find() in these tables. */
+enum eh_frame_answer module_find_row(const struct module_tables *tables, uint64_t pc, uint8_t reg,
+				     struct eh_frame_row *ret);
 
 #endif

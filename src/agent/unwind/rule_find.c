@@ -5,7 +5,6 @@
 #include "agent/unwind/memory.h"
 #include "agent/unwind/module_find.h"
 #include "base/compiler.h"
-#include "cfi/eh_frame.h"
 #include "cfi/rule_compile.h"
 
 static const struct unwind_rule signal_return_rule = {
@@ -30,23 +29,21 @@ static void find_uncovered(uint64_t pc, const struct module_tables *tables, stru
 		*ret = signal_return_rule;
 	// No call precedes pc, and a function begins at it. So its address was written to the
 	// bottom of a new stack, as makecontext() does with __start_context().
-	else if (tables->image.size != 0 && eh_frame_find(&tables->image, tables->header, pc,
-							  ARCH_DWARF_FP, &found) == EH_FRAME_FOUND)
+	else if (module_find_row(tables, pc, ARCH_DWARF_FP, &found) == EH_FRAME_FOUND)
 		ret->kind = RULE_END;
 }
 
 static void find_rule(uint64_t pc, struct unwind_rule *ret)
 {
 	struct unwind_rule rule;
-	enum eh_frame_answer answer = EH_FRAME_NONE;
+	enum eh_frame_answer answer;
 	struct eh_frame_row found;
 	struct module_tables tables;
 
 	*ret = (struct unwind_rule){.kind = RULE_FRAME_POINTER};
-	if (!module_find_tables(pc - 1, &tables))
+	if (!module_find_tables(pc - 1, true, &tables))
 		return;
-	if (tables.image.size != 0)
-		answer = eh_frame_find(&tables.image, tables.header, pc - 1, ARCH_DWARF_FP, &found);
+	answer = module_find_row(&tables, pc - 1, ARCH_DWARF_FP, &found);
 	if (answer == EH_FRAME_NONE)
 		find_uncovered(pc, &tables, ret);
 	else if (answer == EH_FRAME_FOUND && rule_compile(&found, pc - 1, &rule_registers, &rule))
@@ -61,8 +58,8 @@ static void find_register(uint64_t pc, uint8_t reg, struct rule_place *place, in
 	struct module_tables tables;
 
 	*offset = 0;
-	if (!module_find_tables(pc - 1, &tables) || tables.image.size == 0 ||
-	    eh_frame_find(&tables.image, tables.header, pc - 1, reg, &found) != EH_FRAME_FOUND ||
+	if (!module_find_tables(pc - 1, true, &tables) ||
+	    module_find_row(&tables, pc - 1, reg, &found) != EH_FRAME_FOUND ||
 	    !rule_compile_place(&found.row.saved, pc - 1, &rule_registers, place, offset))
 		*place = (struct rule_place){.how = RULE_LOST};
 }
@@ -105,9 +102,8 @@ never_inline uint64_t unwind_code_start(uint64_t pc)
 	struct eh_frame_row found;
 	struct module_tables tables;
 
-	if (!module_find_tables(pc - 1, &tables) || tables.image.size == 0 ||
-	    eh_frame_find(&tables.image, tables.header, pc - 1, ARCH_DWARF_FP, &found) !=
-		    EH_FRAME_FOUND)
+	if (!module_find_tables(pc - 1, false, &tables) ||
+	    module_find_row(&tables, pc - 1, ARCH_DWARF_FP, &found) != EH_FRAME_FOUND)
 		return 0;
 	return found.start;
 }

@@ -4,6 +4,7 @@
 #include "agent/unwind/memory.h"
 #include "agent/unwind/module_cache.h"
 #include "agent/unwind/module_find.h"
+#include "agent/unwind/module_index.h"
 #include "agent/unwind/nesting.h"
 #include "agent/unwind/proc_maps.h"
 #include "agent/unwind/rule.h"
@@ -37,6 +38,7 @@ uint32_t unwind_set_frame_id(uint64_t pc, uint32_t id)
 void unwind_forget(uint64_t start, uint64_t end)
 {
 	module_cache_forget(start, end);
+	module_index_forget(start, end);
 	rule_table_forget(start, end);
 }
 

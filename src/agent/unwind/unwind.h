@@ -76,7 +76,7 @@ struct unwind_module {
 	 * if longer.
 	 */
 	const char *path;
-	const void *eh_frame_hdr; /* NULL: no unwind tables */
+	const void *eh_frame_hdr; /* NULL: no search table */
 	const void *link_map;     /* identity for the loader, may be NULL */
 	char path_text[512];
 };

@@ -100,6 +100,23 @@ def test_switched_stack(compiler, opt, compile_sample, record, functions_of):
         assert broken == 500
 
 
+@pytest.mark.parametrize("name,compiler,opt", matrix(["deep", "without_tables"]))
+def test_tables_without_a_header(name, compiler, opt, compile_sample, record, functions_of):
+    """ld --no-eh-frame-hdr: the tables are found by the file's sections."""
+    program = compile_sample(name, compiler, opt, ["-Wl,--no-eh-frame-hdr"])
+    assert "EH_FRAME" not in subprocess.run(["readelf", "-lW", program], capture_output=True, text=True,
+                                            check=True).stdout
+    check_sample(run_sample(record, [program]), name, functions_of)
+
+
+def test_library_without_a_header(compile_sample, record, functions_of):
+    """Loaded and unloaded again and again, another one at the same address."""
+    libraries = [compile_sample(name, "gcc", "-O2", ["-shared", "-fPIC", "-Wl,--no-eh-frame-hdr"])
+                 for name in ("reload_alpha", "reload_beta")]
+    recorded = run_sample(record, [compile_sample("reload", "gcc", "-O2"), *libraries])
+    check_sample(recorded, "reload", functions_of)
+
+
 def test_frame_pointers_that_are_none(compile_sample, record, functions_of):
     """Code without tables uses the register otherwise: the stack ends there, whatever it leads to."""
     recorded = run_sample(record, [compile_sample("without_tables", "gcc", "-O2"), "garbage"])
