@@ -30,7 +30,8 @@
 #define LOOKS_APART       100
 #define LOOKS_APART_NS    UINT64_C(50000000)
 #define LOOKS_NS          UINT64_C(1000000000)
-#define DESCRIPTORS_SHARE 4 /* a quarter of what we may open is for processes, and for files */
+#define ROUNDS_APART      50 /* samples of all take a fiftieth of one processor at most */
+#define DESCRIPTORS_SHARE 4  /* a quarter of what we may open is for processes, and for files */
 
 /* A recorded image. */
 struct watched {
@@ -47,11 +48,12 @@ struct watched {
 
 struct run_watch {
 	pthread_t thread;
-	int stop, changes; /* eventfds: to end; a new image */
+	int stop, news; /* eventfds: the program has ended; there is a new image */
 	uint64_t interval_ns;
 	struct run_registry *registry; /* borrowed */
 	VEC(struct watched) images;    /* for each image of the registry */
 	VEC(struct pollfd) polled;
+	uint64_t rest_ns; /* no samples before then */
 	size_t descriptors, descriptors_most;
 	struct watched_files files;
 };
@@ -84,34 +86,27 @@ static void look_for_files(struct run_watch *watch, struct watched *image, uint6
 	image->looked = virtual_size;
 }
 
-/* A descriptor of the image's recording (close()). flags: how a file of our own user is opened. */
-static int open_recording(const struct run_image *told, int flags)
-{
-	if (told->path)
-		return open(told->path, flags | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-	return fcntl(told->fd, F_DUPFD_CLOEXEC, 0);
-}
-
 /* Begins to watch the process that writes the recording, if it lives and is seen here. */
-static void begin(struct run_watch *watch, const struct run_image *told)
+static void begin(struct run_watch *watch, const struct run_image *from)
 {
 	struct watched image = {.recording = -1, .process = -1};
 	struct trace_memory memory;
 	struct trace_header header;
 
-	image.recording = open_recording(told, O_RDONLY);
+	image.recording =
+		from->fd >= 0 ? fcntl(from->fd, F_DUPFD_CLOEXEC, 0)
+			      : open(from->path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 	if (image.recording >= 0 && read_header(image.recording, &header, &memory)) {
-		// The header's number is of the process's own namespace.
-		image.pid = told->pid ? (uint32_t)told->pid : header.pid;
+		image.pid = (uint32_t)from->pid;
 		image.process_start = header.start_time;
 		image.begun_ns = header.start_monotonic_ns;
-		image.process = (int)syscall(SYS_pidfd_open, (pid_t)image.pid, 0);
 	}
+	if (image.pid)
+		image.process = (int)syscall(SYS_pidfd_open, from->pid, 0);
 	watch->descriptors += (image.recording >= 0) + (image.process >= 0);
-	// The number may be of another namespace, or of a later process.
-	if (image.process < 0 || !image.process_start ||
-	    process_start_time(image.pid) != image.process_start ||
-	    watch->descriptors > watch->descriptors_most)
+	// A later process may have got the number. A program without /proc does not know its start.
+	if (image.process < 0 || watch->descriptors > watch->descriptors_most ||
+	    (image.process_start && process_start_time(image.pid) != image.process_start))
 		let_go(watch, &image);
 	if (!vec_push(&watch->images, image))
 		let_go(watch, &image);
@@ -121,13 +116,15 @@ static void begin(struct run_watch *watch, const struct run_image *told)
 
 static void find_new(struct run_watch *watch)
 {
-	while (watch->images.count < run_registry_count(watch->registry)) {
-		size_t count = watch->images.count;
-		struct run_image told;
+	size_t count = run_registry_count(watch->registry);
 
-		run_registry_get(watch->registry, count, &told);
-		begin(watch, &told);
-		if (watch->images.count == count)
+	while (watch->images.count < count) {
+		size_t i = watch->images.count;
+		struct run_image image;
+
+		run_registry_get(watch->registry, i, &image);
+		begin(watch, &image);
+		if (watch->images.count == i)
 			return; // no memory
 	}
 }
@@ -165,8 +162,8 @@ static bool is_equal(struct seen_sample a, const struct seen_sample *b)
 }
 
 /*
- * Keeps a sample. Of equal ones, one after the other, the first and the last: a line
- * between them is where memory was.
+ * Keeps a sample. Of equal ones, one after the other, the first and the last: a line between them
+ * is where memory was.
  */
 static void keep_sample(struct watched *image, const struct seen_sample *sample)
 {
@@ -202,16 +199,17 @@ static void sample(struct run_watch *watch, struct watched *image)
 	struct trace_memory own;
 	struct trace_header header;
 	struct seen_sample taken;
+	uint64_t now = now_ns(); // before the look: then nothing older is in it
 	char status[4096];
 
-	image->next_ns = now_ns() + interval_at(watch, now_ns() - image->begun_ns);
+	image->next_ns = now + interval_at(watch, now - image->begun_ns);
 	if (!read_header(image->recording, &header, &own))
 		return let_go(watch, image);
 	// It has executed another program, or ends.
 	if (header.state == TRACE_STATE_ENDED || !read_status(image->pid, status, sizeof(status)))
 		return;
 	taken = (struct seen_sample){
-		.monotonic_ns = now_ns(),
+		.monotonic_ns = now,
 		.virtual_size = status_line(status, "\nVmSize:"),
 		.resident = status_line(status, "\nVmRSS:"),
 		.anonymous = status_line(status, "\nRssAnon:"),
@@ -221,7 +219,7 @@ static void sample(struct run_watch *watch, struct watched *image)
 	};
 	image->seen.peak = status_line(status, "\nVmHWM:");
 	image->seen.peak_source = TRACE_PEAK_SAMPLED;
-	if (image->looked != taken.virtual_size && now_ns() > image->look_ns)
+	if (image->looked != taken.virtual_size && now > image->look_ns)
 		look_for_files(watch, image, taken.virtual_size);
 	if (!own.own_virtual || !watch->interval_ns)
 		return;
@@ -240,21 +238,25 @@ static void note_end(struct run_watch *watch, struct watched *image)
 	let_go(watch, image);
 }
 
-/* Takes the samples that are due. Returns how many milliseconds there are until the next
- * one. */
+/* Takes the samples that are due. Returns how many milliseconds there are until the next one. */
 static int sample_all(struct run_watch *watch)
 {
-	uint64_t now = now_ns(), next = UINT64_MAX;
+	uint64_t begun = now_ns(), now = begun, next = UINT64_MAX;
+	bool rests = now < watch->rest_ns;
 
 	for (size_t i = 0; i < watch->images.count; i++) {
 		struct watched *image = &watch->images.items[i];
 
-		if (image->process >= 0 && image->next_ns <= now)
+		if (image->process >= 0 && image->next_ns <= now && !rests)
 			sample(watch, image);
 		if (image->process >= 0 && image->next_ns < next)
 			next = image->next_ns;
 	}
 	now = now_ns();
+	if (!rests)
+		watch->rest_ns = now + (now - begun) * ROUNDS_APART;
+	if (next < watch->rest_ns)
+		next = watch->rest_ns;
 	return next == UINT64_MAX ? -1 : next <= now ? 0 : (int)((next - now) / 1000000 + 1);
 }
 
@@ -265,15 +267,14 @@ static bool add_polled(struct run_watch *watch, int fd)
 	return vec_push(&watch->polled, polled);
 }
 
-/* Waits for a new recording, an end of a process, and so long. false: the program has
- * ended. */
+/* Waits for a new recording, an end of a process, and so long. false: the program has ended. */
 static bool wait_for_news(struct run_watch *watch, int timeout_ms)
 {
 	eventfd_t news;
 	size_t at = 2;
 
 	watch->polled.count = 0;
-	if (!add_polled(watch, watch->stop) || !add_polled(watch, watch->changes))
+	if (!add_polled(watch, watch->stop) || !add_polled(watch, watch->news))
 		return false;
 	for (size_t i = 0; i < watch->images.count; i++)
 		if (watch->images.items[i].process >= 0 &&
@@ -284,7 +285,7 @@ static bool wait_for_news(struct run_watch *watch, int timeout_ms)
 	for (size_t i = 0; i < watch->images.count && at < watch->polled.count; i++)
 		if (watch->images.items[i].process >= 0 && watch->polled.items[at++].revents)
 			note_end(watch, &watch->images.items[i]);
-	if (watch->polled.items[1].revents && eventfd_read(watch->changes, &news) == 0)
+	if (watch->polled.items[1].revents && eventfd_read(watch->news, &news) == 0)
 		find_new(watch);
 	return !watch->polled.items[0].revents;
 }
@@ -326,17 +327,18 @@ struct run_watch *run_watch_start(struct run_registry *registry, uint64_t interv
 		watch->descriptors_most = limit.rlim_cur / DESCRIPTORS_SHARE;
 	watched_files_init(&watch->files, watch->descriptors_most);
 	watch->stop = eventfd(0, EFD_CLOEXEC);
-	watch->changes = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	if (watch->stop >= 0 && watch->changes >= 0 && start_thread(watch) == 0) {
-		run_registry_notify(registry, watch->changes);
-		return watch;
+	watch->news = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (watch->stop >= 0 && watch->news >= 0) {
+		run_registry_notify(registry, watch->news);
+		if (start_thread(watch) == 0)
+			return watch;
+		run_registry_notify(registry, -1);
 	}
 	run_watch_destroy(watch);
 	return NULL;
 }
 
-/* The last image of the program itself: the same process may have executed several. NULL:
- * none. */
+/* The last image of the program itself: the same process may have executed several. NULL: none. */
 static struct watched *last_image(struct run_watch *watch, const struct run_child_end *end)
 {
 	struct watched *last = NULL;
@@ -344,8 +346,9 @@ static struct watched *last_image(struct run_watch *watch, const struct run_chil
 	for (size_t i = 0; i < watch->images.count; i++) {
 		struct watched *image = &watch->images.items[i];
 
-		if (image->pid == (uint32_t)end->pid && image->process_start &&
-		    (!end->process_start || image->process_start == end->process_start) &&
+		if (image->pid == (uint32_t)end->pid &&
+		    (!end->process_start || !image->process_start ||
+		     image->process_start == end->process_start) &&
 		    (!last || image->begun_ns >= last->begun_ns))
 			last = image;
 	}
@@ -353,8 +356,8 @@ static struct watched *last_image(struct run_watch *watch, const struct run_chil
 }
 
 /*
- * What wait says is the most that the process and those that it waited for had resident,
- * the tool included before it became the program.
+ * What wait says is the most that the process and those that it waited for had resident, the tool
+ * included before it became the program.
  */
 static void take_peak(struct run_watch *watch, struct seen *seen, const struct run_child_end *end)
 {
@@ -362,6 +365,39 @@ static void take_peak(struct run_watch *watch, struct seen *seen, const struct r
 		return;
 	seen->peak = end->peak;
 	seen->peak_source = TRACE_PEAK_WAITED;
+}
+
+/*
+ * Opens a recording for writing. Another user's by the descriptor alone that its process has sent,
+ * which may write. -1: it cannot be written to.
+ */
+static int open_to_add(const struct run_image *image)
+{
+	int mode = image->fd >= 0 ? fcntl(image->fd, F_GETFL) : -1;
+	char place[32];
+
+	if (image->path)
+		return open(image->path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+	if (mode >= 0 && (mode & O_ACCMODE) == O_RDWR)
+		return fcntl(image->fd, F_DUPFD_CLOEXEC, 0);
+	if (mode < 0 || image->uid != geteuid())
+		return -1;
+	snprintf(place, sizeof(place), "/proc/self/fd/%d", image->fd);
+	return open(place, O_RDWR | O_CLOEXEC);
+}
+
+static void add_seen(struct run_watch *watch, size_t i)
+{
+	struct watched *image = &watch->images.items[i];
+	struct run_image recorded;
+	auto_close int fd = -1;
+
+	if (image->repeated.monotonic_ns && !vec_push(&image->seen.samples, image->repeated))
+		return;
+	run_registry_get(watch->registry, i, &recorded);
+	fd = image->seen.ended_ns ? open_to_add(&recorded) : -1;
+	if (fd >= 0)
+		err_destroy(finish_seen(recorded.label, fd, &image->seen));
 }
 
 void run_watch_stop(struct run_watch *watch, const struct run_child_end *end)
@@ -381,22 +417,8 @@ void run_watch_stop(struct run_watch *watch, const struct run_child_end *end)
 		take_peak(watch, &last->seen, end);
 	}
 	for (size_t i = 0; i < watch->images.count; i++) {
-		struct watched *image = &watch->images.items[i];
-
-		let_go(watch, image);
-		if (image->repeated.monotonic_ns &&
-		    !vec_push(&image->seen.samples, image->repeated))
-			continue;
-
-		// Another user's descriptor may be written to, or not: that user opened it.
-		// Nothing is opened anew with our rights.
-		struct run_image told;
-		auto_close int fd = -1;
-
-		run_registry_get(watch->registry, i, &told);
-		fd = open_recording(&told, O_RDWR);
-		if (fd >= 0)
-			err_destroy(finish_seen(told.label, fd, &image->seen));
+		let_go(watch, &watch->images.items[i]);
+		add_seen(watch, i);
 	}
 }
 
@@ -418,7 +440,7 @@ void run_watch_destroy(struct run_watch *watch)
 	watched_files_deinit(&watch->files);
 	if (watch->stop >= 0)
 		close(watch->stop);
-	if (watch->changes >= 0)
-		close(watch->changes);
+	if (watch->news >= 0)
+		close(watch->news);
 	free(watch);
 }

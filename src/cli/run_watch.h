@@ -16,15 +16,15 @@
 struct run_watch;
 
 /*
- * registry: of the run, borrowed; it must be ended before run_watch_stop(). interval_ns: of
- * samples, as MEMORY_SAMPLES; 0: none. NULL: no thread could be started, and nothing is watched.
+ * registry: borrowed; it tells of new images (run_registry_notify()). interval_ns: of samples, as
+ * MEMORY_SAMPLES; 0: none. NULL: no thread could be started, and nothing is watched.
  */
 struct run_watch *run_watch_start(struct run_registry *registry, uint64_t interval_ns);
 
 /*
- * To be called when the program has ended; end NULL: it could not be started. Ends the thread, and
- * adds to the recordings what was seen: docs/trace-format.md, section 4.4. What fails is not said:
- * finishing them will fail, too.
+ * To be called after run_registry_end(); end NULL: the program could not be started. Ends the
+ * thread, and adds to the recordings what was seen: docs/trace-format.md, section 4.4. What fails
+ * is not said: finishing them will fail, too.
  */
 void run_watch_stop(struct run_watch *watch, const struct run_child_end *end);
 

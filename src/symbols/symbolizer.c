@@ -26,6 +26,7 @@
 
 #include "hosted/cleanup.h"
 #include "hosted/vec.h"
+#include "symbols/program_file.h"
 #include "symbols/symbol_module.h"
 
 /* A file that is read at another place. Strings are interned. */
@@ -94,12 +95,29 @@ struct err *symbolizer_add_place(struct symbolizer *symbolizer, const char *path
 										 : err_no_memory();
 }
 
-/* Where the file of that path is to be read. */
-static const char *place_of(const struct symbolizer *symbolizer, const char *path)
+static bool is_file(const char *place, const uint8_t *build_id, size_t build_id_size)
 {
-	for (size_t i = 0; i < symbolizer->places.count; i++)
-		if (strcmp(symbolizer->places.items[i].path, path) == 0)
-			return symbolizer->places.items[i].place;
+	cleanup(elf_image_close_at) struct elf_image *image = NULL;
+	struct err *err = program_file_open(place, build_id, build_id_size, &image);
+
+	err_destroy(err);
+	return !err;
+}
+
+/*
+ * Where the file of that path is to be read. Several places may have one: a program was built anew
+ * and run again, or runs in a container, too. The build id tells which one it is.
+ */
+static const char *place_of(const struct symbolizer *symbolizer, const char *path,
+			    const uint8_t *build_id, size_t build_id_size)
+{
+	for (size_t i = 0; i < symbolizer->places.count; i++) {
+		const struct file_place *place = &symbolizer->places.items[i];
+
+		if (strcmp(place->path, path) == 0 &&
+		    is_file(place->place, build_id, build_id_size))
+			return place->place;
+	}
 	return path;
 }
 
@@ -133,9 +151,10 @@ struct err *symbolizer_module(struct symbolizer *symbolizer, const char *path,
 		return err_no_memory();
 	if (*index == MAP_NONE) {
 		struct symbol_module *module;
-		struct err *err = symbol_module_create(&symbolizer->names, &symbolizer->files,
-						       place_of(symbolizer, path), build_id,
-						       build_id_size, &module);
+		struct err *err =
+			symbol_module_create(&symbolizer->names, &symbolizer->files,
+					     place_of(symbolizer, path, build_id, build_id_size),
+					     build_id, build_id_size, &module);
 
 		if (err) {
 			map_remove(&symbolizer->by_key, (uintptr_t)key);

@@ -32,7 +32,8 @@ struct err *symbolizer_add_debug_paths(struct symbolizer *symbolizer, const char
 
 /*
  * Where a module's file can be read, if not at its path: that of a program in a container, or one
- * that was deleted since and is still open. Counts for modules that are asked for later.
+ * that was deleted since and is still open. One path may have several places, with files of
+ * different build ids. Counts for modules that are asked for later.
  */
 struct err *symbolizer_add_place(struct symbolizer *symbolizer, const char *path,
 				 const char *place);
