@@ -33,11 +33,35 @@ static void *redirected[LINK_MAP_REDIRECTIONS_MAX];
 // The functions that ours will replace next. Used by the one thread that does so.
 static void *behind[LINK_MAP_REDIRECTIONS_MAX];
 
+/*
+ * musl's loader, started as `ld-musl ./program`: the headers that the kernel tells of are its own,
+ * and what the program's DT_DEBUG would say is in a variable.
+ */
+static const struct loader_space *find_in_loader(const ElfW(Ehdr) * header, const ElfW(Phdr) * phdr,
+						 size_t count)
+{
+	struct link_map loader = {.l_addr = (uint64_t)header};
+	struct object_symbols symbols;
+	uint32_t index;
+
+	for (size_t i = 0; i < count; i++)
+		if (phdr[i].p_type == PT_DYNAMIC)
+			loader.l_ld = (void *)(loader.l_addr + phdr[i].p_vaddr);
+	if (!loader.l_ld)
+		return NULL;
+	symbols = object_symbols_of(&loader);
+	index = object_symbols_next(&symbols, "_dl_debug_addr", 0);
+	return index ? *(const struct loader_space **)(symbols.bias + symbols.table[index].st_value)
+		     : NULL;
+}
+
 static const struct loader_space *find_loader_debug(void)
 {
 	const ElfW(Phdr) * phdr;
+	const ElfW(Ehdr) * header;
 	size_t count;
 	uint64_t bias = 0;
+	bool placed = false;
 	const ElfW(Dyn) *dynamic = NULL;
 
 	if (!getauxval)
@@ -45,8 +69,15 @@ static const struct loader_space *find_loader_debug(void)
 	phdr = (const void *)getauxval(AT_PHDR);
 	count = getauxval(AT_PHNUM);
 	for (size_t i = 0; phdr && i < count; i++)
-		if (phdr[i].p_type == PT_PHDR)
+		if (phdr[i].p_type == PT_PHDR) {
 			bias = (uint64_t)phdr - phdr[i].p_vaddr;
+			placed = true;
+		}
+	header = (const void *)((uint64_t)phdr & -PAGE);
+	// What does not say where it is was not moved, but for a loader.
+	if (header && !placed && memcmp(header->e_ident, ELFMAG, SELFMAG) == 0 &&
+	    header->e_type == ET_DYN)
+		return find_in_loader(header, phdr, count);
 	for (size_t i = 0; phdr && i < count; i++)
 		if (phdr[i].p_type == PT_DYNAMIC)
 			dynamic = (const void *)(bias + phdr[i].p_vaddr);
@@ -418,6 +449,13 @@ bool link_map_passes_by(const char *symbol)
 		if (!is_kernels(map))
 			found = find_as_loader(map, symbol);
 	return found && !own_code((uint64_t)found);
+}
+
+uint64_t link_map_program(void)
+{
+	const struct link_map *first = objects_of_program();
+
+	return first ? (uint64_t)first->l_ld : 0;
 }
 
 bool link_map_loader_range(uint64_t *start, uint64_t *size)

@@ -96,6 +96,9 @@ bool link_map_redirect(const struct link_map_redirection *list, size_t count);
  */
 bool link_map_passes_by(const char *symbol);
 
+/* An address in the program itself, wherever the loader comes from. 0: not known. */
+uint64_t link_map_program(void);
+
 /* The code of the dynamic loader, by which its calls are known. false: not found. */
 bool link_map_loader_range(uint64_t *start, uint64_t *size);
 

@@ -111,6 +111,11 @@ bool link_map_passes_by(const char *symbol)
 	return false;
 }
 
+uint64_t link_map_program(void)
+{
+	return 0;
+}
+
 bool link_map_loader_range(uint64_t *start, uint64_t *size)
 {
 	return false;

@@ -6,12 +6,12 @@
 #include "agent/arch/syscall.h"
 #include "agent/ground/file_name.h"
 #include "agent/ground/libc.h"
+#include "agent/ground/link_map.h"
 #include "agent/unwind/proc_maps.h"
 
 // Weak, like every import of the agent.
 extern unsigned long getauxval(unsigned long type) __attribute__((weak));
 
-#ifndef MALLOW_STATIC
 /* The file that is mapped at an address. "": none, or there is no /proc. */
 static void path_at(uint64_t address)
 {
@@ -27,7 +27,6 @@ static void path_at(uint64_t address)
 		proc_maps_path(&maps, program_path, sizeof(program_path));
 	proc_maps_close(&maps);
 }
-#endif
 
 /* What the program was executed by: all that is known without /proc. */
 static void path_of_exec(void)
@@ -53,13 +52,11 @@ static void path_of_exec(void)
 
 void program_path_find(void)
 {
-#ifndef MALLOW_STATIC
-	// `ld.so ./program`: the kernel has executed the loader, so it knows of no other one. The
-	// loader has made the program's headers known in place of its own.
+	// `ld.so ./program`: the kernel has executed the loader, so it knows of no other one. A
+	// static program has no place in a loader's list.
 	if (getauxval && !getauxval(AT_BASE))
-		path_at(getauxval(AT_PHDR));
+		path_at(link_map_program());
 	program_by_loader = program_path[0];
-#endif
 	if (!program_path[0] &&
 	    sys_readlink("/proc/self/exe", program_path, sizeof(program_path) - 1) <= 0)
 		path_of_exec();

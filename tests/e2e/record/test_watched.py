@@ -46,7 +46,7 @@ class Watched:
     def let_sample(self):
         """Waits until a whole round of samples was taken."""
         before, until = self._rounds(), time.monotonic() + PATIENCE_S
-        while self._rounds() < before + 3:
+        while self._rounds() < before + 5:
             assert time.monotonic() < until
             time.sleep(0.01)
 
@@ -54,6 +54,7 @@ class Watched:
         """Ends the program. Returns what the tool said."""
         if number:
             self.run.send_signal(number)
+            self.run.wait(timeout=PATIENCE_S)  # not the end of its input, which ends it, too
         elif line:
             self.run.stdin.write(line + "\n")
         self.run.stdin.close()
@@ -165,10 +166,12 @@ def test_a_signal_sent_twice(mallow, program, tmp_path):
 LOADER = "/lib64/ld-linux-x86-64.so.2"
 
 
+@pytest.mark.parametrize("compiler,loader", [("gcc", LOADER), ("musl", "/lib/ld-musl-x86_64.so.1")])
 @pytest.mark.parametrize("options", [(), ("--library-path", "/tmp", "--argv0", "other")])
-def test_by_an_explicit_loader(mallow, program, tmp_path, tool, options):
+def test_by_an_explicit_loader(mallow, compile_sample, tmp_path, tool, options, compiler, loader):
     """The kernel says that the loader is the program. Names, own code and %e are the program's all the same."""
-    watched = Watched(mallow, program, tmp_path / "%e.mallow", command=[LOADER, *options])
+    program = compile_sample("watched", compiler, "-O1")
+    watched = Watched(mallow, program, tmp_path / "%e.mallow", command=[loader, *options])
     watched.end()
     path = tmp_path / "watched.mallow"
     assert tool.info(path)["program"] == str(program)
