@@ -131,7 +131,7 @@ static struct err *add_module(struct sight *sight, const struct recorded_module 
 	struct err *err = look_into(module, &found);
 
 	if (err || (found.provides && !is_program) || (!found.provides && !found.name) ||
-	    (facts->attached && *found.symbol))
+	    (facts->attached && (found.provides || *found.symbol)))
 		return err;
 	unseen.kind = found.provides ? TRACE_UNSEEN_OWN_MALLOC : TRACE_UNSEEN_LINKED;
 	if (found.name)

@@ -126,6 +126,7 @@ export interface Facts {
 	allocator: string | null;
 	pools: number;
 	culled_allocations: number;
+	unseen: { kind: string; text: string }[];
 }
 
 export const facts = computed(() => (summary.value?.facts as Facts | undefined) ?? null);
