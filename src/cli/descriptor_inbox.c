@@ -251,11 +251,15 @@ bool descriptor_inbox_take(struct descriptor_inbox *inbox, struct inbox_message 
 {
 	bool valid = false;
 
-	for (int i = 0; i < 2; i++)
-		for (int n = 0; n < RUBBISH && receive(inbox, &inbox->received[i], ret, &valid);
-		     n++)
+	// In turn: who floods one of them must not keep the other from being read.
+	inbox->turn = !inbox->turn;
+	for (int i = 0; i < 2; i++) {
+		int *socket = &inbox->received[i ^ inbox->turn];
+
+		for (int n = 0; n < RUBBISH && receive(inbox, socket, ret, &valid); n++)
 			if (valid)
 				return true;
+	}
 	return false;
 }
 

@@ -17,6 +17,7 @@
 struct descriptor_inbox {
 	int poll; /* readable while messages wait */
 	int received[2];
+	bool turn;          /* which of them is read next */
 	int inherited;      /* for run_child(): programs inherit it under this number */
 	char variable[192]; /* the value of MALLOW_REGISTRY */
 };

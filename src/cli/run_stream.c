@@ -58,15 +58,6 @@ static void add(struct run_stream *stream, int fd, bool in_memory, pid_t pid)
 	cli_report_err(err);
 }
 
-/* Opens a file anew: the file offset is ours then, and we do not count as who writes it. */
-static int reopen(int fd)
-{
-	char path[32];
-
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	return open(path, O_RDONLY | O_CLOEXEC);
-}
-
 /* Opens an image's recording for the sender. */
 static int open_image(struct run_stream *stream, size_t i, const struct run_image *image)
 {
@@ -76,9 +67,10 @@ static int open_image(struct run_stream *stream, size_t i, const struct run_imag
 		return open(image->path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
 	if (stream->options.only)
 		return run_registry_take(stream->registry, i);
-	fd = reopen(image->fd);
-	// We may have no right to open another user's file; what its process has sent can be read.
-	return fd < 0 && errno == EACCES ? fcntl(image->fd, F_DUPFD_CLOEXEC, 0) : fd;
+	fd = fcntl(image->fd, F_DUPFD_CLOEXEC, 0);
+	if (fd >= 0)
+		run_registry_reopen(&fd);
+	return fd;
 }
 
 /* Opens what is new. false: there is no descriptor for it now; there is when others have arrived.
@@ -190,10 +182,12 @@ bool run_stream_only(const struct run_stream *stream)
 
 void run_stream_add(struct run_stream *stream, int fd, pid_t pid)
 {
-	int own = reopen(fd);
+	int own = fcntl(fd, F_DUPFD_CLOEXEC, 0);
 
-	if (own >= 0)
-		add(stream, own, false, pid);
+	if (own < 0)
+		return;
+	run_registry_reopen(&own);
+	add(stream, own, false, pid);
 }
 
 static void fill_ends(sigset_t *ends)

@@ -206,7 +206,7 @@ def test_no_directory_for_temporary_files(command, mallow, agent, root):
 
 
 HOSTILE = """
-import array, ctypes, os, socket, sys
+import array, errno, fcntl, os, socket, struct, sys, termios, time
 key, number, inode, name = os.environ["MALLOW_REGISTRY"].split(":")
 key, number, mine, roots = key.encode(), int(number), sys.argv[1], sys.argv[2]
 by_name = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
@@ -216,7 +216,13 @@ sockets = [socket.socket(fileno=os.dup(number)), by_name]
 def say(text, *fds):
     for way in sockets:
         parts = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", fds))] if fds else []
-        way.sendmsg([text], parts)
+        while True:
+            try:
+                way.sendmsg([text], parts)
+                break
+            except OSError as error:  # so many descriptors of a user may wait
+                assert error.errno == errno.ETOOMANYREFS
+                time.sleep(0.01)
 
 os.mkfifo(mine + "/fifo")
 open(mine + "/large", "wb").truncate(1 << 40)
@@ -232,6 +238,9 @@ say(key + b"o/many", *[passwd] * 200)
 for i in range(1500):
     say(key + b"o/%d" % i, passwd)
     say(b"rubbish")
+for way in sockets:  # until all is taken: whoever comes next is no victim of the flood
+    while struct.unpack("i", fcntl.ioctl(way, termios.TIOCOUTQ, bytes(4)))[0]:
+        time.sleep(0.01)
 sockets[0].shutdown(socket.SHUT_RDWR)  # for everybody
 """
 
