@@ -71,6 +71,18 @@ bool load_segments_address(const struct load_segments *segments, uint64_t offset
 	return found;
 }
 
+bool load_segments_have_code(const struct load_segments *segments, uint64_t start, uint64_t end)
+{
+	for (size_t i = 0; i < segments->count; i++) {
+		const struct load_segment *segment = &segments->list[i];
+		uint64_t last = (segment->address + segment->size + PAGE - 1) & -PAGE;
+
+		if (segment->executable && start >= (segment->address & -PAGE) && end <= last)
+			return true;
+	}
+	return false;
+}
+
 bool load_segments_offset(const struct load_segments *segments, uint64_t address, uint64_t *ret,
 			  uint64_t *left)
 {

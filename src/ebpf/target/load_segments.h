@@ -36,6 +36,9 @@ bool load_segments_read(int fd, const void *memory, size_t size, struct load_seg
  */
 bool load_segments_address(const struct load_segments *segments, uint64_t offset, uint64_t *ret);
 
+/* Whether all of [start, end) are pages of one segment of code. */
+bool load_segments_have_code(const struct load_segments *segments, uint64_t start, uint64_t end);
+
 /*
  * Where in the file the code at an address is. *left: how many bytes from there on are of the same
  * segment. false: there is no code.

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -24,6 +25,9 @@ struct look {
 	bool moved;  /* a mapping is there no more: the list is not of one moment */
 	/* The last file that turned out not to be a module. 0: none. */
 	uint64_t none_device, none_inode;
+	/* The last mapping of a file; inode 0: none. Its path is in path. */
+	struct proc_mapping neighbour;
+	char path[PATH_MAX];
 };
 
 static struct err *ended(const struct target *target)
@@ -87,28 +91,74 @@ static bool is_code(const struct proc_mapping *mapping)
 	       strcmp(mapping->path, "[uprobes]") != 0;
 }
 
+/* The span's bias, by what its module's file has at the mapping's offset. */
+static void set_bias(struct look *look, const struct proc_mapping *mapping,
+		     struct load_segments *segments, struct target_span *span)
+{
+	struct target_module *module = &look->target->modules.items[span->module];
+	uint64_t address;
+
+	if (load_segments_read(module->fd, module->memory, module->memory_size, segments) &&
+	    load_segments_address(segments, mapping->offset, &address))
+		span->bias = mapping->start - address;
+	else
+		span->module = TARGET_NO_MODULE;
+}
+
+/*
+ * Code in no file may be a copy of a file's text, on huge pages, where the text was: it lies where
+ * the file before it has code. So it is that file's.
+ */
+static struct err *take_neighbour(struct look *look, struct target_span *span)
+{
+	const struct proc_mapping *neighbour = &look->neighbour;
+	struct load_segments segments;
+	bool strict = look->strict;
+	struct err *err;
+
+	if (!neighbour->inode)
+		return NULL;
+	look->strict = false; // it need not be a file with code
+	err = module_of(look, neighbour, &span->module);
+	look->strict = strict;
+	if (err || span->module == TARGET_NO_MODULE)
+		return err;
+	set_bias(look, neighbour, &segments, span);
+	if (span->module != TARGET_NO_MODULE &&
+	    !load_segments_have_code(&segments, span->start - span->bias, span->end - span->bias)) {
+		span->module = TARGET_NO_MODULE;
+		span->bias = 0;
+	}
+	return NULL;
+}
+
 static struct err *add_span(struct look *look, const struct proc_mapping *mapping)
 {
 	struct target_span span = {.start = mapping->start, .end = mapping->end};
 	struct err *err = module_of(look, mapping, &span.module);
 	struct load_segments segments;
-	uint64_t address;
 
+	if (!err && span.module != TARGET_NO_MODULE)
+		set_bias(look, mapping, &segments, &span);
+	else if (!err && mapping->path[0] != '[')
+		err = take_neighbour(look, &span);
 	if (err)
 		return err;
-	if (span.module != TARGET_NO_MODULE) {
-		struct target_module *module = &look->target->modules.items[span.module];
-
-		if (load_segments_read(module->fd, module->memory, module->memory_size,
-				       &segments) &&
-		    load_segments_address(&segments, mapping->offset, &address)) {
-			span.bias = mapping->start - address;
-			module->mapped = true;
-		} else {
-			span.module = TARGET_NO_MODULE;
-		}
-	}
+	if (span.module != TARGET_NO_MODULE)
+		look->target->modules.items[span.module].mapped = true;
 	return vec_push(&look->spans, span) ? NULL : err_no_memory();
+}
+
+/* Remembers a mapping of a file with a name, and of no other kind. */
+static void note_neighbour(struct look *look, const struct proc_mapping *mapping)
+{
+	if (!mapping->inode || mapping->path[0] != '/' ||
+	    strlen(mapping->path) >= sizeof(look->path) ||
+	    strcmp(mapping->path, "/anon_hugepage") == 0)
+		return;
+	strcpy(look->path, mapping->path);
+	look->neighbour = *mapping;
+	look->neighbour.path = look->path;
 }
 
 static struct err *read_maps(struct look *look)
@@ -130,8 +180,11 @@ static struct err *read_maps(struct look *look)
 	for (; !err && getline(&line, &capacity, file) > 0; lines++) {
 		struct proc_mapping mapping;
 
-		if (proc_mapping_read(line, &mapping) && is_code(&mapping))
+		if (!proc_mapping_read(line, &mapping))
+			continue;
+		if (is_code(&mapping))
 			err = add_span(look, &mapping);
+		note_neighbour(look, &mapping);
 	}
 	// The kernel shows a process that has ended, but was not waited for, without mappings.
 	return err || lines ? err : ended(target);
@@ -150,6 +203,7 @@ static struct err *look_again(struct target *target, bool strict, bool *changed)
 
 	for (int i = 0; !err && i < ATTEMPTS && (!i || look.moved); i++) {
 		look.spans.count = 0;
+		look.neighbour.inode = 0;
 		look.moved = false;
 		err = read_maps(&look);
 	}

@@ -34,7 +34,7 @@ struct target_module {
 struct target_span {
 	uint64_t start, end;
 	uint64_t bias;   /* address in the process - address in the file (p_vaddr) */
-	uint32_t module; /* TARGET_NO_MODULE: made at run time, in no file */
+	uint32_t module; /* TARGET_NO_MODULE: made at run time; a copy of text is its file's */
 };
 
 /* What /proc says of a process, for finding what it wrote itself. */

@@ -127,6 +127,55 @@ def test_libstdcxx(mallow, tmp_path):
     assert any("std::" in name for stack in report["stacks"] for name in functions(stack) if name)
 
 
+def test_copied_text(mallow, tmp_path):
+    """A program whose text is a copy in anonymous memory, for huge pages: node --use-largepages=on and others."""
+    source = tmp_path / "copied.c"
+    source.write_text(r"""
+        #define _GNU_SOURCE
+        #include <stdio.h>
+        #include <stdlib.h>
+        #include <string.h>
+        #include <sys/mman.h>
+        void *volatile kept[500];
+        __attribute__((noinline)) void keep_all(void)
+        {
+            for (int i = 0; i < 500; i++)
+                kept[i] = malloc(1000);
+            __asm__ volatile("");
+        }
+        static void copy_text(void)
+        {
+            FILE *maps = fopen("/proc/self/maps", "r");
+            char line[512], permissions[8];
+            unsigned long start, end;
+            while (fgets(line, sizeof(line), maps))
+                if (sscanf(line, "%lx-%lx %7s", &start, &end, permissions) == 3 && !strcmp(permissions, "r-xp"))
+                    break;
+            fclose(maps);
+            void *copy = mmap(NULL, end - start, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+            memcpy(copy, (void *)start, end - start);
+            mprotect(copy, end - start, PROT_READ | PROT_EXEC);
+            mremap(copy, end - start, end - start, MREMAP_MAYMOVE | MREMAP_FIXED, (void *)start);
+        }
+        int main(void)
+        {
+            char line[64];
+            copy_text();
+            puts("ready");
+            fflush(stdout);
+            while (fgets(line, sizeof(line), stdin)) {
+                keep_all();
+                puts("done");
+                fflush(stdout);
+            }
+        }""")
+    subprocess.run(["gcc", "-O1", "-o", str(tmp_path / "copied"), str(source)], check=True)
+    report = report_of(mallow, [tmp_path / "copied"])
+    stacks = [stack for stack in report["stacks"] if "keep_all" in functions(stack)]
+    assert sum(stack["allocations"] for stack in stacks) >= 500
+    assert_reach(stacks, "main")
+
+
 def test_code_made_at_run_time(mallow, tmp_path):
     """Frames of a JIT compiler are walked by frame pointer, and named by perf's map. (Without the option node
     interprets at first, and the interpreter's frames are all alike.)"""

@@ -88,6 +88,10 @@ static void segments(void **state)
 	assert_int_equal(left, 0x1ff0);
 	assert_false(load_segments_offset(&segments, 0x200100, &offset, &left));
 	assert_false(load_segments_offset(&segments, 0x204240, &offset, &left));
+	assert_true(load_segments_have_code(&segments, 0x202000, 0x205000));
+	assert_false(load_segments_have_code(&segments, 0x201000, 0x205000));
+	assert_false(load_segments_have_code(&segments, 0x202000, 0x206000));
+	assert_false(load_segments_have_code(&segments, 0x200000, 0x201000));
 	assert_false(load_segments_read(-1, "\177ELF", 4, &(struct load_segments){0}));
 }
 
@@ -163,6 +167,46 @@ static void code_without_a_file(void **state)
 	assert_null(target_find(target, (uintptr_t)code));
 	assert_int_equal(target->modules.count, modules);
 	target_close(target);
+}
+
+/* Puts a copy of a module's text in the place of the text, as programs do for huge pages. */
+static int copy_text(struct dl_phdr_info *info, size_t size, void *unused)
+{
+	for (int i = 0; i < info->dlpi_phnum; i++) {
+		const Elf64_Phdr *segment = &info->dlpi_phdr[i];
+		uintptr_t start = (info->dlpi_addr + segment->p_vaddr) & -(uintptr_t)PAGE;
+		uintptr_t end = info->dlpi_addr + segment->p_vaddr + segment->p_memsz;
+		size_t length = (end - start + PAGE - 1) & -(size_t)PAGE;
+		void *copy;
+
+		if (segment->p_type != PT_LOAD || !(segment->p_flags & PF_X))
+			continue;
+		copy = mmap(NULL, length, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+			    0);
+		assert_true(copy != MAP_FAILED);
+		memcpy(copy, (void *)start, end - start);
+		assert_int_equal(mprotect(copy, length, PROT_READ | PROT_EXEC), 0);
+		assert_true(mremap(copy, length, length, MREMAP_MAYMOVE | MREMAP_FIXED,
+				   (void *)start) != MAP_FAILED);
+	}
+	return 1; // the program comes first
+}
+
+static void copied_text(void **state)
+{
+	struct target *before, *after;
+	bool changed;
+
+	assert_ok(target_open(getpid(), &before));
+	dl_iterate_phdr(copy_text, NULL);
+	assert_ok(target_open(getpid(), &after));
+	assert_int_equal(target_find(after, (uintptr_t)copied_text)->bias,
+			 target_find(before, (uintptr_t)copied_text)->bias);
+	dl_iterate_phdr(check_object, after);
+	assert_ok(target_refresh(before, &changed));
+	dl_iterate_phdr(check_object, before);
+	target_close(before);
+	target_close(after);
 }
 
 /* A copy of this program in a file without a name, whose code is mapped. */
@@ -312,6 +356,7 @@ int main(void)
 		cmocka_unit_test(this_process), cmocka_unit_test(code_without_a_file),
 		cmocka_unit_test(deleted_file), cmocka_unit_test(a_thread),
 		cmocka_unit_test(no_process),   cmocka_unit_test(ends_meanwhile),
+		cmocka_unit_test(copied_text),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
