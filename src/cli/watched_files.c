@@ -1,6 +1,7 @@
 #include "cli/watched_files.h"
 
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -73,13 +74,16 @@ static int open_if(const char *path, uint64_t inode)
 	return -1;
 }
 
-/* Opens a mapping's file: by its name, which needs no privilege, else by the mapping. */
+/*
+ * Opens a mapping's file: by its name, which needs no privilege, else by the mapping. The name is
+ * one here, as of a process in a chroot, or one there, as of one with other mounts.
+ */
 static int open_mapped(uint32_t pid, const struct proc_mapping *mapping)
 {
 	auto_free char *path = NULL;
-	int fd = -1;
+	int fd = mapping->deleted ? -1 : open_if(mapping->path, mapping->inode);
 
-	if (!mapping->deleted &&
+	if (fd < 0 && !mapping->deleted &&
 	    asprintf(&path, "/proc/%" PRIu32 "/root%s", pid, mapping->path) > 0)
 		fd = open_if(path, mapping->inode);
 	if (fd >= 0)
@@ -91,14 +95,18 @@ static int open_mapped(uint32_t pid, const struct proc_mapping *mapping)
 	return fd;
 }
 
-static void hold(struct watched_files *files, uint32_t pid, const struct proc_mapping *mapping)
+/* root: of the process, as we see it. */
+static void hold(struct watched_files *files, uint32_t pid, const char *root,
+		 const struct proc_mapping *mapping)
 {
+	size_t length = strlen(root);
+	bool below = strncmp(mapping->path, root, length) == 0 && mapping->path[length] == '/';
 	struct watched_file file = {.device = mapping->device, .inode = mapping->inode};
 
 	file.fd = open_mapped(pid, mapping);
 	if (file.fd < 0)
 		return;
-	file.path = strdup(mapping->path);
+	file.path = strdup(mapping->path + (below ? length : 0));
 	if (file.path && vec_push(&files->items, file))
 		return;
 	close(file.fd);
@@ -109,10 +117,14 @@ void watched_files_look(struct watched_files *files, uint32_t pid)
 {
 	bool ours = has_our_root(pid);
 	auto_free char *line = NULL;
+	char path[32], root[PATH_MAX] = "";
 	struct proc_mapping mapping;
 	size_t room = 0;
-	char path[32];
 
+	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/root", pid);
+	// "/" is the root of a process with other mounts, too.
+	if (ours || readlink(path, root, sizeof(root) - 1) <= 1)
+		root[0] = '\0';
 	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/maps", pid);
 
 	auto_fclose FILE *maps = fopen(path, "re");
@@ -121,7 +133,7 @@ void watched_files_look(struct watched_files *files, uint32_t pid)
 		if (proc_mapping_read(line, &mapping) && mapping.executable && mapping.inode &&
 		    mapping.path[0] == '/' && !(ours && is_system_path(mapping.path)) &&
 		    !is_held(files, &mapping))
-			hold(files, pid, &mapping);
+			hold(files, pid, root, &mapping);
 }
 
 struct err *watched_files_places(const struct watched_files *files, struct symbolizer *symbolizer)

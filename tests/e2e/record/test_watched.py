@@ -224,3 +224,23 @@ def test_without_proc(agent, program, tmp_path, tool):
         path = root / f"app/watched{number}.mallow"
         assert tool.info(path)["program"] == "/app/watched"
         assert "/app/watched" in {module["path"] for module in mallow_reader.read(path).modules.values()}
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
+def test_names_in_a_chroot(mallow, agent, program, tmp_path, tool):
+    """The file is held open as it is seen from here, and is found by the path that it has there."""
+    root = tmp_path / "root"
+    for file in (LOADER, "/lib/x86_64-linux-gnu/libc.so.6", agent):
+        (root / str(file)[1:]).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(file, root / str(file)[1:])
+    shutil.copy(program, root / "watched")
+    (root / "tmp").mkdir()
+    watched = Watched(mallow, "/watched", f"/tmp/{tmp_path.name}.%e.mallow", command=["chroot", root])
+    watched.let_sample()
+    watched.end()
+    [path] = (root / "tmp").glob("*.watched.mallow*")
+    (root / "watched").unlink()
+    functions = {frame.get("function") for site in tool.report(path)["sites"] for frame in site["stack"]}
+    assert "main" in functions, functions
+    for other in pathlib.Path("/tmp").glob(f"{tmp_path.name}.*.mallow*"):
+        other.unlink()
