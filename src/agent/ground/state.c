@@ -4,6 +4,7 @@
 
 struct process *process;
 bool process_forbidden;
+bool process_dispatched;
 uint8_t process_id[16];
 
 uint32_t toggle_state = TOGGLE_UNSETTLED;

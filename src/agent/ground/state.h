@@ -53,6 +53,9 @@ extern struct process *process hidden;
 /* A seccomp filter is installed. Outside of struct process: children inherit the filter. */
 extern bool process_forbidden hidden;
 
+/* It is not a filter but Syscall User Dispatch, which children do not inherit. */
+extern bool process_dispatched hidden;
+
 /* The id of this image's recording, for children; zero before the first. */
 extern uint8_t process_id[16] hidden;
 

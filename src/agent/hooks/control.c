@@ -32,7 +32,10 @@ int hook_prctl(int option, ...)
 	}
 	// Before the call: after it a system call of ours could kill the program.
 	if (option == PR_SET_SECCOMP && (a[0] == SECCOMP_MODE_STRICT || a[1]))
-		prepared = seccomp_prepare(a[0] == SECCOMP_MODE_STRICT);
+		prepared = seccomp_prepare(a[0] == SECCOMP_MODE_STRICT ? SECCOMP_STRICT
+								       : SECCOMP_FILTER);
+	if (option == PR_SET_SYSCALL_USER_DISPATCH && a[0] != PR_SYS_DISPATCH_OFF)
+		prepared = seccomp_prepare(SECCOMP_DISPATCH);
 	if (real.prctl)
 		result = real.prctl(option, a[0], a[1], a[2], a[3]);
 	else
@@ -65,7 +68,8 @@ int hook_seccomp(unsigned int operation, unsigned int flags, void *arguments)
 
 	hooks_resolve();
 	if (installs_filter(operation, arguments))
-		prepared = seccomp_prepare(operation == SECCOMP_SET_MODE_STRICT);
+		prepared = seccomp_prepare(operation == SECCOMP_SET_MODE_STRICT ? SECCOMP_STRICT
+										: SECCOMP_FILTER);
 	if (real.seccomp)
 		result = real.seccomp(operation, flags, arguments);
 	else
@@ -139,7 +143,8 @@ long hook_syscall(long number, long a, long b, long c, long d, long e, long f)
 		return hook_prctl((int)a, b, c, d, e);
 	hooks_resolve();
 	if (number == SYS_seccomp && installs_filter(a, (const void *)c))
-		prepared = seccomp_prepare(a == SECCOMP_SET_MODE_STRICT);
+		prepared = seccomp_prepare(a == SECCOMP_SET_MODE_STRICT ? SECCOMP_STRICT
+									: SECCOMP_FILTER);
 	if (number == SYS_munmap || number == SYS_mremap)
 		clock_memory_leaves((uint64_t)a, (uint64_t)b);
 	if (real.syscall && copies_process(number, a))

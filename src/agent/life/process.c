@@ -237,8 +237,19 @@ static void say_no_memory(void)
 				    "there is");
 }
 
+/* In a forked child: Syscall User Dispatch is not inherited. */
+static void allow_system_calls(void)
+{
+	process_dispatched = false;
+	__atomic_store_n(&process_forbidden, false, __ATOMIC_RELEASE);
+	clock_thaw();
+	unwind_forbid_system_calls(false);
+}
+
 bool process_prepare(void)
 {
+	if (process_state() == PROCESS_NEW && process_dispatched)
+		allow_system_calls();
 	// A child inherits the seccomp filter, but not the window to record in.
 	if (process_state() == PROCESS_NEW &&
 	    (process_system_calls_forbidden() || (toggle_is_off() && !toggle_settle_slow())))

@@ -32,12 +32,16 @@ static void say_too_late(void)
 	signal_bracket_end(&bracket);
 }
 
-bool seccomp_prepare(bool strict)
+bool seccomp_prepare(enum seccomp_kind kind)
 {
+	bool strict = kind != SECCOMP_FILTER;
 	struct signal_bracket bracket;
 
+	if (process_system_calls_forbidden())
+		process_dispatched &= kind == SECCOMP_DISPATCH;
 	if (process_system_calls_forbidden() || process_is_borrowed())
 		return false;
+	process_dispatched = kind == SECCOMP_DISPATCH;
 	if (process_state() == PROCESS_NEW && toggle_state == TOGGLE_OFF)
 		say_too_late();
 	if (strict && process_state() == PROCESS_RECORDING) {
@@ -45,8 +49,12 @@ bool seccomp_prepare(bool strict)
 		if (sink_holds_back())
 			process_end_held_back();
 		signal_bracket_end(&bracket);
-		process_stop(TRACE_LOSS_STRICT_MODE,
-			     "the program enters seccomp strict mode; later events are lost");
+		process_stop(
+			TRACE_LOSS_STRICT_MODE,
+			kind == SECCOMP_STRICT
+				? "the program enters seccomp strict mode; later events are lost"
+				: "the program handles system calls by itself (Syscall User "
+				  "Dispatch); later events are lost");
 	}
 	if (process_state() == PROCESS_RECORDING) {
 		signal_bracket_begin(&bracket);
@@ -67,6 +75,7 @@ bool seccomp_prepare(bool strict)
 
 void seccomp_refused(void)
 {
+	process_dispatched = false;
 	__atomic_store_n(&process_forbidden, false, __ATOMIC_RELEASE);
 	clock_thaw();
 	unwind_forbid_system_calls(false);
