@@ -105,6 +105,12 @@ static inline int sys_fstat(int fd, struct stat *ret)
 	return (int)syscall6(SYS_fstat, fd, (long)ret, 0, 0, 0, 0);
 }
 
+/* flags: AT_EMPTY_PATH with an empty path: the descriptor's file. */
+static inline int sys_fstatat(int directory, const char *path, struct stat *ret, int flags)
+{
+	return (int)syscall6(SYS_newfstatat, directory, (long)path, (long)ret, flags, 0, 0);
+}
+
 static inline int sys_mkdir(const char *path, int mode)
 {
 	return (int)syscall6(SYS_mkdirat, AT_FDCWD, (long)path, mode, 0, 0, 0);
@@ -142,6 +148,13 @@ static inline uint64_t sys_brk(void)
 static inline int sys_munmap(void *address, size_t size)
 {
 	return (int)syscall6(SYS_munmap, (long)address, (long)size, 0, 0, 0, 0);
+}
+
+/* Moves a mapping to an address, whatever is mapped there. */
+static inline void *sys_mremap(void *from, size_t size, void *to)
+{
+	return (void *)syscall6(SYS_mremap, (long)from, (long)size, (long)size,
+				MREMAP_MAYMOVE | MREMAP_FIXED, (long)to, 0);
 }
 
 static inline int sys_mprotect(void *address, size_t size, int protection)

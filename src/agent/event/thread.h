@@ -89,7 +89,10 @@ struct thread {
 	uint32_t sequence;
 	uint32_t slot_size;
 	uint64_t slot_offset; /* in the file */
-	void *exec_memory;    /* an environment made for a vfork child; the next one reuses it */
+	/* Atomic, private slots only: up to here (a commit word) somebody has taken care of what
+	 * the slot holds: appended it, or counted it as lost. */
+	uint64_t settled;
+	void *exec_memory; /* an environment made for a vfork child; the next one reuses it */
 	size_t exec_size;
 	struct thread *all_next;
 };

@@ -1,4 +1,5 @@
 /* Hooks for calls by which a program limits itself (seccomp, PR_SET_TSC), and for syscall(). */
+#include <fcntl.h>
 #include <linux/sched.h>
 #include <linux/seccomp.h>
 #include <stdarg.h>
@@ -10,6 +11,7 @@
 #include "agent/life/fork.h"
 #include "agent/life/seccomp.h"
 #include "agent/life/thread.h"
+#include "agent/record/file_cut.h"
 #include "agent/record/process_stop.h"
 #include "agent/unwind/unwind.h"
 
@@ -133,6 +135,19 @@ static long call_kernel(long number, long a, long b, long c, long d, long e, lon
 	return result;
 }
 
+/* The same that hooks/file.c does for functions of the C library. */
+static void before_cut(long number, long a, long b, long c)
+{
+	if (number == SYS_creat || (number == SYS_open && b & O_TRUNC))
+		file_cut_prepare(AT_FDCWD, (const char *)a, 0);
+	else if (number == SYS_openat && c & O_TRUNC)
+		file_cut_prepare((int)a, (const char *)b, 0);
+	else if (number == SYS_truncate)
+		file_cut_prepare(AT_FDCWD, (const char *)a, (uint64_t)b);
+	else if (number == SYS_ftruncate)
+		file_cut_prepare((int)a, NULL, (uint64_t)b);
+}
+
 /* libseccomp and most programs install filters by syscall(). It may also fork, or unmap. */
 long hook_syscall(long number, long a, long b, long c, long d, long e, long f)
 {
@@ -145,6 +160,7 @@ long hook_syscall(long number, long a, long b, long c, long d, long e, long f)
 	if (number == SYS_seccomp && installs_filter(a, (const void *)c))
 		prepared = seccomp_prepare(a == SECCOMP_SET_MODE_STRICT ? SECCOMP_STRICT
 									: SECCOMP_FILTER);
+	before_cut(number, a, b, c);
 	if (number == SYS_munmap || number == SYS_mremap)
 		clock_memory_leaves((uint64_t)a, (uint64_t)b);
 	if (real.syscall && copies_process(number, a))

@@ -23,9 +23,11 @@
 #include "agent/life/thread_ended.h"
 #include "agent/life/toggle.h"
 #include "agent/live/live_sink.h"
+#include "agent/record/process_stop.h"
 #include "agent/record/record_sink.h"
 #include "agent/record/recording.h"
 #include "agent/record/recording_file.h"
+#include "agent/record/slot.h"
 
 extern unsigned long getauxval(unsigned long type) __attribute__((weak));
 
@@ -106,6 +108,7 @@ bool process_read_settings(void)
 	}
 	choose_sink();
 	handler_queue_renew = thread_renew_slow;
+	process_stop_flush = slot_flush_all;
 	zero_memory_begin();
 	warn_unknown_placeholder(SETTING_OUTPUT);
 	warn_unknown_placeholder(SETTING_LOGFILE);

@@ -4,7 +4,6 @@
 #include "agent/ground/clock.h"
 #include "agent/ground/libc.h"
 #include "agent/ground/log.h"
-#include "agent/ground/own_place.h"
 #include "agent/ground/signal_bracket.h"
 #include "agent/life/process.h"
 #include "agent/life/thread.h"
@@ -13,24 +12,15 @@
 #include "agent/record/recording.h"
 #include "agent/record/slot.h"
 
-#define FLUSH_SIZE (1u << 20) /* room to copy one slot: deep stacks make some large */
-
 bool process_flush(void)
 {
-	struct thread *thread;
-	void *scratch;
-	bool whole = true;
+	bool whole;
 
-	if (!recording->file.header_private)
+	if (!recording->file.header_private && !recording->file.cut)
 		return true;
 	if (process_system_calls_forbidden())
 		return false;
-	scratch = own_place_map_memory(FLUSH_SIZE);
-	for (thread = __atomic_load_n(&process->threads, __ATOMIC_ACQUIRE); thread;
-	     thread = thread->all_next)
-		whole &= scratch && slot_flush_private(thread, scratch, FLUSH_SIZE);
-	if (scratch)
-		own_place_unmap(scratch, FLUSH_SIZE);
+	whole = slot_flush_all();
 	file_write_header(&recording->file);
 	return whole && process_state() == PROCESS_RECORDING;
 }
@@ -74,8 +64,7 @@ static void end_stopped(void)
 
 	__atomic_store_n(&process->header->state, TRACE_STATE_ENDED, __ATOMIC_RELEASE);
 	signal_bracket_begin(&bracket);
-	if (!process_system_calls_forbidden())
-		file_write_header(&recording->file);
+	process_flush();
 	signal_bracket_end(&bracket);
 }
 

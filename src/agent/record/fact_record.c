@@ -81,6 +81,12 @@ static enum importance importance(uint8_t kind)
 	}
 }
 
+bool fact_record_is_event(uint8_t kind)
+{
+	return kind & TRACE_OTHER ? importance(kind) == EVENT
+				  : kind <= TRACE_OP_DELETE_ARRAY; // no stack, time, resync
+}
+
 static size_t text_size(const struct fact_record *record)
 {
 	return record->text_size < TEXT_MAX ? record->text_size : TEXT_MAX;
@@ -151,7 +157,9 @@ bool fact_record_write(struct thread *thread, const struct fact_record *record)
 	if (!sink_wants(record->kind))
 		return true;
 	done = important == NEEDED ? write_needed(thread, record) : write_if_room(thread, record);
-	if (!done && (important != OMITTED || !thread->cursor))
+	// A definition is lost with the event that needs it, and that is counted.
+	if (!done && record->kind != TRACE_RECORD_FRAME && record->kind != TRACE_RECORD_MODULE &&
+	    (important != OMITTED || !thread->cursor))
 		fact_record_lost(thread, 1);
 	return done;
 }

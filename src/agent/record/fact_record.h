@@ -49,6 +49,9 @@ bool fact_record_write(struct thread *thread, const struct fact_record *record);
 size_t fact_record_room(const struct fact_record *record);
 void fact_record_put(struct thread *thread, const struct fact_record *record);
 
+/* Whether records of this kind are events, so that losing one is counted. */
+bool fact_record_is_event(uint8_t kind);
+
 /*
  * Counts records or events that the thread could not write. The reason is why recording stopped. If
  * it has not: the file is full (STREAM_ONLY) if the thread still has a cursor, else want of memory.

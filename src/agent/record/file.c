@@ -330,7 +330,7 @@ bool file_keep_descriptor(struct file *file)
 
 void file_write_header(struct file *file)
 {
-	if (file->header_private && !file->window && file_keep_descriptor(file))
+	if (file->header_private && !file->window && !file->cut && file_keep_descriptor(file))
 		write_all(file->fd, (const char *)process->header, TRACE_PAGE, 0);
 }
 
@@ -504,8 +504,11 @@ enum file_result file_append(struct file *file, const void *head, const void *re
 		    2, offset) == (long)size)
 		return FILE_OK;
 	if (write_all(file->fd, head, head_size, offset) ||
-	    write_all(file->fd, rest, size - head_size, offset + head_size))
+	    write_all(file->fd, rest, size - head_size, offset + head_size)) {
+		// What was written of it must not be found: the caller counts all of it as lost.
+		write_all(file->fd, (const char *)&(struct trace_chunk){0}, head_size, offset);
 		return FILE_WRITE_FAILED;
+	}
 	return FILE_OK;
 }
 

@@ -33,14 +33,18 @@ struct file {
 	int fd;
 	dev_t device;
 	ino_t inode;
-	uint64_t end;           /* where the next chunk goes; atomic */
-	bool header_private;    /* a copy in memory, which file_write_header() writes */
-	bool in_memory;         /* MODE=live, STREAM_ONLY: no path; its name is only shown */
-	bool bounded;           /* STREAM_ONLY, by STREAM_BUFFER */
-	bool full;              /* atomic: no more may wait, when somebody looked last … */
-	uint64_t looked;        /* … which was at this clock_coarse(); atomic */
-	uint64_t staying;       /* bytes of the header and of slots; atomic */
-	char *window;           /* seccomp: the mapped part to append to; or NULL */
+	uint64_t end;        /* where the next chunk goes; atomic */
+	bool header_private; /* a copy in memory, which file_write_header() writes */
+	bool in_memory;      /* MODE=live, STREAM_ONLY: no path; its name is only shown */
+	bool bounded;        /* STREAM_ONLY, by STREAM_BUFFER */
+	bool cut;            /* atomic: file_cut.h. No slot is a mapping of the file any more … */
+	bool header_cut;     /* … nor is the header */
+	uint32_t cutting;    /* lock: only one thread does that */
+	uint32_t changing;   /* atomic: threads that append, map or unmap slots: slot.c */
+	bool full;           /* atomic: no more may wait, when somebody looked last … */
+	uint64_t looked;     /* … which was at this clock_coarse(); atomic */
+	uint64_t staying;    /* bytes of the header and of slots; atomic */
+	char *window;        /* seccomp: the mapped part to append to; or NULL */
 	uint64_t window_offset; /* of window in the file */
 	uint64_t window_size;
 	uint64_t window_behind; /* where the file ended after the window was opened */

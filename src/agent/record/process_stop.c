@@ -6,9 +6,13 @@
 #include "agent/ground/state.h"
 #include "agent/record/recording.h"
 
+bool (*process_stop_flush)(void);
+
 /* text: the reason, for people. */
 static void say_stop(void *text)
 {
+	if (recording->file.header_private)
+		process_stop_flush();
 	file_write_header(&recording->file);
 	log_start(SETTING_LOG_ERROR);
 	log_string("recording '");

@@ -3,7 +3,11 @@
 #define MALLOW_AGENT_RECORD_PROCESS_STOP_H
 
 #include "agent/record/file.h"
+#include "base/compiler.h"
 #include "trace/format.h"
+
+/* slot_flush_all(), which lies above this file. Set before the first recording begins. */
+extern bool (*process_stop_flush)(void) hidden;
 
 /* Stops the recording for good: prints one line, and counts every later event under this reason. */
 void process_stop(enum trace_loss reason, const char *text);

@@ -14,14 +14,18 @@
 #include "agent/record/recording.h"
 #include "base/bytes.h"
 #include "trace/checksum.h"
+#include "trace/decode.h"
 #include "trace/format.h"
 
 #define CHUNK_OVERHEAD (sizeof(struct trace_chunk) + TRACE_TRAILER_SIZE)
 #define PLACE_MAX      (2 + 2 * VARINT_MAX + TRACE_PLACE_ID) /* put_place() */
+#define FLUSH_SIZE     (1u << 20) /* room to copy one slot: deep stacks make some large */
 
+/* Whether slots are no mappings of the file, or no longer (file_cut.h). */
 static bool slots_private(void)
 {
-	return process->header->flags & TRACE_PRIVATE_SLOTS;
+	return process->header->flags & TRACE_PRIVATE_SLOTS ||
+	       __atomic_load_n(&recording->file.cut, __ATOMIC_RELAXED);
 }
 
 static uint32_t committed(const struct trace_chunk *chunk)
@@ -69,8 +73,10 @@ static void open_chunk(struct thread *thread)
 	size_t room = thread->slot_size - CHUNK_OVERHEAD;
 
 	set_commit(chunk, thread->sequence, 0);
-	if (!thread->sequence)
+	if (!thread->sequence) {
 		__atomic_add_fetch(&process->streams_begun, 1, __ATOMIC_RELAXED);
+		__atomic_store_n(&thread->settled, 0, __ATOMIC_RELAXED);
+	}
 	// A chunk begins with an empty stack, unless the stack is deep: written again into every
 	// chunk it would fill it. Then the chunk takes over the stack of the one before (section
 	// 5).
@@ -94,14 +100,119 @@ static void open_chunk(struct thread *thread)
 		put_place(thread);
 }
 
+/* Appends a sealed copy of the chunk's first size bytes to the file. */
+static enum file_result append_copy(struct trace_chunk *chunk, uint32_t size)
+{
+	struct trace_chunk head = *chunk;
+	uint8_t *rest = (uint8_t *)(chunk + 1);
+	size_t rest_size = size - sizeof(head) - TRACE_TRAILER_SIZE;
+
+	head.flags = TRACE_CHUNK_SEALED;
+	head.size = size;
+	bytes_put_u64(rest + rest_size, trace_checksum(&head, sizeof(head), rest, rest_size));
+	return file_append(&recording->file, &head, rest, size);
+}
+
+/* Counts the events that begin at `from` or later in a chunk. 1 if there is no memory for that. */
+static uint64_t count_events(const struct trace_chunk *chunk, uint32_t from)
+{
+	struct decode_stream stream = {.capacity = (uint32_t)config.value[SETTING_DEPTH] + 16};
+	size_t size = stream.capacity * sizeof(*stream.stack);
+	struct decode_event event;
+	uint64_t count = 0;
+
+	stream.stack = process_system_calls_forbidden() ? NULL : own_pages_allocate(size);
+	if (!stream.stack)
+		return 1;
+	if (decode_chunk(&stream, chunk + 1, committed(chunk), chunk->base_ticks, chunk->carried,
+			 false) == DECODE_RECORD)
+		while (decode_next(&stream, &event) == DECODE_RECORD)
+			count += event.offset >= from && fact_record_is_event(event.kind);
+	own_pages_release(stream.stack, size);
+	return count;
+}
+
+/*
+ * Makes the caller responsible for what the slot holds up to `commit`. Returns from where on: what
+ * stands before that somebody else has appended, or counted as lost.
+ */
+static uint32_t settle(struct thread *thread, uint64_t commit)
+{
+	uint64_t before = __atomic_load_n(&thread->settled, __ATOMIC_RELAXED);
+
+	do
+		if (before >= commit)
+			return (uint32_t)commit;
+	while (!__atomic_compare_exchange_n(&thread->settled, &before, commit, true,
+					    __ATOMIC_SEQ_CST, __ATOMIC_RELAXED));
+	return sequence_of(before) == sequence_of(commit) ? (uint32_t)before : 0;
+}
+
+void slot_settle(struct thread *thread)
+{
+	settle(thread, __atomic_load_n(&thread->chunk->commit, __ATOMIC_ACQUIRE));
+}
+
+/*
+ * Appends the first size bytes of a private slot, unless that has been done. If the recording has
+ * stopped, or stops by that, counts the events as lost instead. chunk: the slot, or a copy of it.
+ *
+ * Who stops the recording sets its state, and then settles the slots of all threads. Here the slot
+ * is settled before the state is read. So one of the two takes care of the events, and not both.
+ */
+static enum file_result append_private(struct thread *thread, struct trace_chunk *chunk,
+				       uint32_t size)
+{
+	enum file_result result = FILE_OK;
+	uint32_t from = settle(thread, chunk->commit);
+
+	if (from == committed(chunk))
+		return FILE_OK;
+	if (__atomic_load_n(&process->state, __ATOMIC_SEQ_CST) == PROCESS_RECORDING) {
+		result = append_copy(chunk, size);
+		if (result == FILE_OK)
+			return FILE_OK;
+		process_stop_for_file(result);
+	}
+	process_count_losses(process->loss_if_stopped, count_events(chunk, from));
+	return result;
+}
+
+static enum file_result append_slot(struct thread *thread)
+{
+	return slots_private() ? append_private(thread, thread->chunk, thread->slot_size)
+			       : append_copy(thread->chunk, thread->slot_size);
+}
+
 static bool stop(struct thread *thread, enum file_result result)
 {
 	process_stop_for_file(result);
-	if (result != FILE_OK && slots_private())
-		// All events of the slot count as one loss.
-		process_count_loss(process->loss_if_stopped);
+	if (process_state() == PROCESS_STOPPED && !thread->forked && thread->chunk &&
+	    slots_private()) {
+		append_slot(thread); // only counts now
+		if (!process_system_calls_forbidden())
+			file_write_header(&recording->file);
+	}
 	thread->cursor = NULL;
 	thread->limit = NULL;
+	return false;
+}
+
+static void end_change(void)
+{
+	__atomic_sub_fetch(&recording->file.changing, 1, __ATOMIC_SEQ_CST);
+}
+
+/*
+ * Before the file grows, and slots are mapped or unmapped; may be nested. file_cut.c stops the
+ * recording, and then waits for those that have begun. false: the recording has stopped.
+ */
+static bool begin_change(void)
+{
+	__atomic_add_fetch(&recording->file.changing, 1, __ATOMIC_SEQ_CST);
+	if (__atomic_load_n(&process->state, __ATOMIC_SEQ_CST) != PROCESS_STOPPED)
+		return true;
+	end_change();
 	return false;
 }
 
@@ -119,18 +230,17 @@ static bool map_new(struct thread *thread, uint32_t size)
 	enum file_result result = FILE_WRITE_FAILED;
 	void *memory;
 
-	if (slots_private()) {
+	if (!begin_change())
+		return stop(thread, FILE_OK);
+	if (slots_private())
 		memory = private_memory(size);
-		if (!memory)
-			return false;
-	} else {
+	else
 		memory = file_map_slot(&recording->file, size, &thread->slot_offset, &result);
-		if (!memory)
-			return stop(thread, result);
-	}
+	if (memory)
+		thread->slot_size = size;
 	thread->chunk = memory;
-	thread->slot_size = size;
-	return true;
+	end_change();
+	return memory || (!slots_private() && stop(thread, result));
 }
 
 /* Logs what a thread does with its slot. */
@@ -180,19 +290,6 @@ bool slot_open(struct thread *thread)
 	open_chunk(thread);
 	log_slot(thread, SETTING_LOG_DEBUG, "opens a slot");
 	return true;
-}
-
-/* Appends a sealed copy of the chunk's first size bytes to the file. */
-static enum file_result append_copy(struct trace_chunk *chunk, uint32_t size)
-{
-	struct trace_chunk head = *chunk;
-	uint8_t *rest = (uint8_t *)(chunk + 1);
-	size_t rest_size = size - sizeof(head) - TRACE_TRAILER_SIZE;
-
-	head.flags = TRACE_CHUNK_SEALED;
-	head.size = size;
-	bytes_put_u64(rest + rest_size, trace_checksum(&head, sizeof(head), rest, rest_size));
-	return file_append(&recording->file, &head, rest, size);
 }
 
 /* Seals the slot, which becomes a chunk of the file. The thread has no slot afterwards. */
@@ -268,13 +365,10 @@ static enum file_result ask_room(struct thread *thread, enum file_use use)
 	return result;
 }
 
-bool slot_roll(struct thread *thread, size_t need, enum file_use use)
+static bool roll(struct thread *thread, size_t need, enum file_use use)
 {
-	enum file_result result;
+	enum file_result result = ask_room(thread, use);
 
-	if (process_state() != PROCESS_RECORDING || thread->forked)
-		return stop(thread, FILE_OK);
-	result = ask_room(thread, use);
 	if (result == FILE_FULL)
 		return false;
 	if (result != FILE_OK)
@@ -286,7 +380,7 @@ bool slot_roll(struct thread *thread, size_t need, enum file_use use)
 	log_slot(thread, SETTING_LOG_TRACE, "has filled a slot");
 	if (thread->slot_size >= SLOT_FULL_SIZE && thread->slot_size - CHUNK_OVERHEAD >= need &&
 	    !stays_mapped()) {
-		result = append_copy(thread->chunk, thread->slot_size);
+		result = append_slot(thread);
 		if (result != FILE_OK)
 			return stop(thread, result);
 		thread->sequence++;
@@ -294,7 +388,7 @@ bool slot_roll(struct thread *thread, size_t need, enum file_use use)
 		uint32_t size = grown_size(thread, need + PLACE_MAX);
 
 		if (slots_private()) {
-			result = append_copy(thread->chunk, thread->slot_size);
+			result = append_slot(thread);
 			if (result != FILE_OK)
 				return stop(thread, result);
 			thread->chunk = NULL;
@@ -315,34 +409,36 @@ bool slot_roll(struct thread *thread, size_t need, enum file_use use)
 	return true;
 }
 
+bool slot_roll(struct thread *thread, size_t need, enum file_use use)
+{
+	bool done;
+
+	if (process_state() != PROCESS_RECORDING || thread->forked || !begin_change())
+		return stop(thread, FILE_OK);
+	done = roll(thread, need, use);
+	end_change();
+	return done;
+}
+
 static uint32_t used_size(uint32_t size)
 {
 	return (uint32_t)bytes_round_up(CHUNK_OVERHEAD + size, TRACE_PAGE);
 }
 
-/* A private slot that could not be appended is one loss: nobody counted its events. */
-static void lose_private(enum file_result result)
-{
-	if (!slots_private() || result == FILE_OK)
-		return;
-	process_stop_for_file(result);
-	process_count_loss(process->loss_if_stopped);
-}
-
-static void give_back_mapping(struct trace_chunk *chunk, uint32_t size)
-{
-	// A private slot stays: its memory is not given back.
-	if (!slots_private() && !process_system_calls_forbidden() && !stays_mapped())
-		own_place_unmap(chunk, size);
-}
-
 void slot_forget(struct thread *thread)
 {
-	if (thread->chunk)
-		give_back_mapping(thread->chunk, thread->slot_size);
+	bool changes = begin_change();
+
+	// A private slot stays: its memory is not given back.
+	if (thread->chunk && slots_private())
+		append_slot(thread);
+	else if (thread->chunk && changes && !process_system_calls_forbidden() && !stays_mapped())
+		own_place_unmap(thread->chunk, thread->slot_size);
 	thread->cursor = NULL;
 	thread->limit = NULL;
 	thread->chunk = NULL;
+	if (changes)
+		end_change();
 }
 
 void slot_rest(struct thread *thread)
@@ -351,7 +447,8 @@ void slot_rest(struct thread *thread)
 	thread->limit = NULL;
 }
 
-bool slot_flush_private(struct thread *thread, void *scratch, size_t room)
+/* scratch: a buffer of FLUSH_SIZE bytes; a slot with more is left out: false. */
+static bool flush_private(struct thread *thread, void *scratch)
 {
 	const struct trace_chunk *chunk = __atomic_load_n(&thread->chunk, __ATOMIC_ACQUIRE);
 	struct trace_chunk *copy = scratch;
@@ -364,7 +461,7 @@ bool slot_flush_private(struct thread *thread, void *scratch, size_t room)
 	size = used_size((uint32_t)commit);
 	if (!(uint32_t)commit)
 		return true;
-	if (size > room)
+	if (size > FLUSH_SIZE)
 		return false;
 	// The thread may be writing on, or rolling. If the sequence has not changed, the bytes up
 	// to `commit` are whole; if it has, the thread has appended this chunk by itself.
@@ -376,6 +473,23 @@ bool slot_flush_private(struct thread *thread, void *scratch, size_t room)
 	copy->commit = commit;
 	if (file_ask_room(&recording->file, size, FILE_NEEDED) == FILE_OVERFULL)
 		return false;
-	lose_private(append_copy(copy, size));
+	append_private(thread, copy, size);
 	return true;
+}
+
+bool slot_flush_all(void)
+{
+	struct thread *thread = __atomic_load_n(&process->threads, __ATOMIC_ACQUIRE);
+	void *scratch = own_place_map_memory(FLUSH_SIZE);
+	bool whole = true, changes;
+
+	if (!scratch)
+		return false;
+	changes = begin_change();
+	for (; thread; thread = thread->all_next)
+		whole &= flush_private(thread, scratch);
+	if (changes)
+		end_change();
+	own_place_unmap(scratch, FLUSH_SIZE);
+	return whole;
 }

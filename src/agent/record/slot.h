@@ -17,7 +17,7 @@
  * (thread_ended.h) goes on in the same slot and stream. So a thread that records little costs the
  * file the bytes of its records, not a chunk.
  *
- * All functions are called in a signal bracket, by the owning thread, but for slot_flush_private().
+ * All functions are called in a signal bracket, by the owning thread, but for slot_flush_all().
  */
 #ifndef MALLOW_AGENT_RECORD_SLOT_H
 #define MALLOW_AGENT_RECORD_SLOT_H
@@ -70,9 +70,16 @@ void slot_forget(struct thread *thread);
 void slot_rest(struct thread *thread);
 
 /*
- * Private slots only: appends what is committed to the file, while the slot stays open. Any thread
- * may do it for any other. scratch is a buffer of room bytes; a slot with more is left out: false.
+ * The slot is about to leave the file (file_cut.h). What it holds now is taken care of: it will not
+ * be counted as lost. Any thread may do it for any other.
  */
-bool slot_flush_private(struct thread *thread, void *scratch, size_t room);
+void slot_settle(struct thread *thread);
+
+/*
+ * Private slots only: appends what all threads have committed, while their slots stay open. Once
+ * the recording has stopped, nothing is appended: then this counts, as lost, the events that no
+ * file has. Only while system calls are allowed. false: not everything could be appended.
+ */
+bool slot_flush_all(void);
 
 #endif

@@ -1,0 +1,119 @@
+/*
+ * Functions that can cut a file: it may be the recording (record/file_cut.h). musl has one
+ * function where glibc has two: on other machines their sizes have 32 and 64 bits.
+ */
+#include <fcntl.h>
+#include <stdarg.h>
+
+#include "agent/hooks/hooks.h"
+#include "agent/record/file_cut.h"
+
+static void before_open(int directory, const char *path, int flags)
+{
+	hooks_resolve();
+	if (unlikely(flags & O_TRUNC))
+		file_cut_prepare(directory, path, 0);
+}
+
+/* A function with the file's mode as a third or fourth argument, which may be missing. */
+#define OPEN(name, plain, parameters, directory, arguments)                                        \
+	int hook_##name parameters                                                                 \
+	{                                                                                          \
+		unsigned int mode;                                                                 \
+		va_list list;                                                                      \
+                                                                                                   \
+		va_start(list, flags);                                                             \
+		mode = va_arg(list, unsigned int);                                                 \
+		va_end(list);                                                                      \
+		before_open(directory, path, flags);                                               \
+		return (real.name ?: real.plain)arguments;                                         \
+	}
+
+OPEN(open, open, (const char *path, int flags, ...), AT_FDCWD, (path, flags, mode))
+OPEN(open64, open, (const char *path, int flags, ...), AT_FDCWD, (path, flags, mode))
+OPEN(openat, openat, (int at, const char *path, int flags, ...), at, (at, path, flags, mode))
+OPEN(openat64, openat, (int at, const char *path, int flags, ...), at, (at, path, flags, mode))
+
+/* What open() becomes with _FORTIFY_SOURCE, where the flags are no constant. */
+int hook_open_fortified(const char *path, int flags)
+{
+	before_open(AT_FDCWD, path, flags);
+	return real.open_fortified ? real.open_fortified(path, flags) : hook_open(path, flags, 0);
+}
+
+int hook_open64_fortified(const char *path, int flags)
+{
+	return hook_open_fortified(path, flags);
+}
+
+int hook_creat(const char *path, unsigned int mode)
+{
+	return hook_open(path, O_CREAT | O_WRONLY | O_TRUNC, mode);
+}
+
+int hook_creat64(const char *path, unsigned int mode)
+{
+	return hook_creat(path, mode);
+}
+
+/*
+ * These allocate. The calls of the real functions are jumps, so that no frame of ours stands on the
+ * stack.
+ */
+static void before_stream(const char *path, const char *mode)
+{
+	before_open(AT_FDCWD, path, path && mode && mode[0] == 'w' ? O_TRUNC : 0);
+}
+
+void *hook_fopen(const char *path, const char *mode)
+{
+	before_stream(path, mode);
+	return real.fopen(path, mode);
+}
+
+void *hook_fopen64(const char *path, const char *mode)
+{
+	before_stream(path, mode);
+	return (real.fopen64 ?: real.fopen)(path, mode);
+}
+
+void *hook_freopen(const char *path, const char *mode, void *stream)
+{
+	before_stream(path, mode);
+	return real.freopen(path, mode, stream);
+}
+
+void *hook_freopen64(const char *path, const char *mode, void *stream)
+{
+	before_stream(path, mode);
+	return (real.freopen64 ?: real.freopen)(path, mode, stream);
+}
+
+static void before_cut(int fd, const char *path, long length)
+{
+	hooks_resolve();
+	if (length >= 0)
+		file_cut_prepare(fd, path, (uint64_t)length);
+}
+
+int hook_truncate(const char *path, long length)
+{
+	before_cut(AT_FDCWD, path, length);
+	return (real.truncate ?: real.truncate64)(path, length);
+}
+
+int hook_truncate64(const char *path, long length)
+{
+	return hook_truncate(path, length);
+}
+
+int hook_ftruncate(int fd, long length)
+{
+	before_cut(fd, NULL, length);
+	return (real.ftruncate ?: real.ftruncate64)(fd, length);
+}
+
+int hook_ftruncate64(int fd, long length)
+{
+	return hook_ftruncate(fd, length);
+}
