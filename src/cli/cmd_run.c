@@ -102,6 +102,8 @@ static int run(const struct command *command, const struct options *given)
 		.wanted = !options.values[NO_FINISH],
 		.started_later = setting_options_value(&options, SETTING_DISABLE_BY_DEFAULT),
 		.output = options.values[SETTING_OUTPUT],
+		.private_slots =
+			setting_options_value(&options, SETTING_SLOTS) == SETTING_SLOTS_PRIVATE,
 	};
 	auto_free char *library = NULL;
 	auto_free char *path = NULL;

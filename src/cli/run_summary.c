@@ -3,9 +3,11 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdarg.h>
+#include <linux/magic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/vfs.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -53,6 +55,7 @@ struct summary {
 	struct symbolizer *symbolizer; /* NULL: nothing is finished any more */
 	enum finish_compress compress;
 	const char *output; /* struct run_finishing */
+	bool private_slots;
 	struct run_ahead *ahead;
 	char *beside;     /* the directory of the recordings; NULL: not known yet */
 	size_t strange;   /* files of other users that are no recordings */
@@ -272,6 +275,27 @@ static void put_nothing(const char *program, bool started_later)
 		  program);
 }
 
+/* A hint if the recording, whose slots are shared, lies on a file system that may hang. */
+static void put_file_system(struct buf *buf, const char *path)
+{
+	static const struct {
+		unsigned int magic;
+		const char *name;
+	} systems[] = {{FUSE_SUPER_MAGIC, "FUSE"}, {NFS_SUPER_MAGIC, "NFS"}, {V9FS_MAGIC, "9p"}};
+	struct statfs status;
+
+	if (statfs(path, &status))
+		return;
+	for (size_t i = 0; i < sizeof(systems) / sizeof(systems[0]); i++)
+		if ((unsigned int)status.f_type == systems[i].magic)
+			buf_printf(
+				buf,
+				"  hint        the recording lies on %s: while that hangs, so does "
+				"the program. With --slots private it goes on, and what is lost "
+				"is counted\n",
+				systems[i].name);
+}
+
 /* Writes the text about the recording with the highest peak until now. */
 static struct err *write_main(struct summary *summary, const char *path,
 			      const struct loaded *loaded)
@@ -287,6 +311,8 @@ static struct err *write_main(struct summary *summary, const char *path,
 	summary->main.size = 0;
 	put_main(&summary->main, &summary->style, summary->end, loaded->recording, &headline);
 	err = hidden_write(&summary->main, &summary->style, loaded->recording, loaded->symbolized);
+	if (!summary->private_slots)
+		put_file_system(&summary->main, path);
 	put_findings(&summary->main, &summary->style, loaded->recording, findings, path);
 	return err;
 }
@@ -609,6 +635,7 @@ void run_summary_print(const char *program, const struct run_child_end *end,
 		.images = calloc(images->count + 1, sizeof(*summary.images)),
 		.compress = finishing->compress,
 		.output = finishing->output,
+		.private_slots = finishing->private_slots,
 		.ahead = finishing->ahead,
 		.beside = find_beside(images, finishing->output),
 	};

@@ -16,6 +16,7 @@ struct run_finishing {
 	enum finish_compress compress;
 	bool started_later;      /* --disable-by-default: having no recording is normal */
 	const char *output;      /* --output as given, or NULL */
+	bool private_slots;      /* --slots private */
 	struct run_ahead *ahead; /* what was loaded while the program ran; NULL: nothing */
 	struct run_watch *watch; /* what was seen meanwhile; NULL: nothing */
 	/* Finds the names; taken over. NULL: one is made. */
