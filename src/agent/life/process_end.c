@@ -9,6 +9,7 @@
 #include "agent/life/thread.h"
 #include "agent/record/fact_record.h"
 #include "agent/record/memory_use.h"
+#include "agent/record/process_stop.h"
 #include "agent/record/recording.h"
 #include "agent/record/slot.h"
 
@@ -146,7 +147,9 @@ static void end(void *argument)
 	header->end_status = (uint32_t)ending->status;
 	count_streams(header);
 	__atomic_store_n(&header->state, TRACE_STATE_ENDED, __ATOMIC_RELEASE);
-	process_flush();
+	if (!process_flush() && recording->file.late)
+		process_stop(TRACE_LOSS_WRITE_FAILED,
+			     "the file system hangs; what it has not taken yet is lost");
 	if (process_state() == PROCESS_RECORDING)
 		say_end(ending->reason);
 	if (sink->ended)

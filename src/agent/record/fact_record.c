@@ -123,9 +123,10 @@ void fact_record_lost(const struct thread *thread, uint64_t count)
 {
 	bool stopped = process_state() == PROCESS_STOPPED;
 
-	process_count_losses(stopped          ? process->loss_if_stopped
-			     : thread->cursor ? TRACE_LOSS_STREAM_BUFFER
-					      : TRACE_LOSS_NO_MEMORY,
+	process_count_losses(stopped                   ? process->loss_if_stopped
+			     : !thread->cursor         ? TRACE_LOSS_NO_MEMORY
+			     : recording->file.bounded ? TRACE_LOSS_STREAM_BUFFER
+						       : TRACE_LOSS_WRITE_FAILED,
 			     count);
 }
 

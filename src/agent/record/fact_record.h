@@ -54,7 +54,8 @@ bool fact_record_is_event(uint8_t kind);
 
 /*
  * Counts records or events that the thread could not write. The reason is why recording stopped. If
- * it has not: the file is full (STREAM_ONLY) if the thread still has a cursor, else want of memory.
+ * it has not: if the thread still has a cursor, the file is full (STREAM_ONLY) or its file system
+ * hangs (private slots); else want of memory.
  */
 void fact_record_lost(const struct thread *thread, uint64_t count);
 

@@ -12,10 +12,11 @@
 #include "agent/ground/text.h"
 #include "base/bytes.h"
 
-#define HIGHEST_FD   1024 /* higher numbers make the kernel grow its table */
-#define NAME_TRIES   100000
-#define BUFFER_LEAST (1u << 20) /* a few chunks: with less nothing would ever be recorded */
-#define BLOCK_SIZE   512        /* the unit of st_blocks */
+#define HIGHEST_FD     1024 /* higher numbers make the kernel grow its table */
+#define NAME_TRIES     100000
+#define BUFFER_LEAST   (1u << 20) /* a few chunks: with less nothing would ever be recorded */
+#define PRIVATE_HEADER (TRACE_PAGE + TIMED_WRITE_SIZE) /* behind it */
+#define BLOCK_SIZE     512                             /* the unit of st_blocks */
 
 static int open_exclusive(const char *path)
 {
@@ -293,7 +294,7 @@ int file_map_header(struct file *file, bool shared)
 	if (shared)
 		process->header = map_shared(file, 0, TRACE_PAGE);
 	if (!process->header) {
-		process->header = own_place_map_memory(TRACE_PAGE);
+		process->header = own_place_map_memory(PRIVATE_HEADER);
 		if (!process->header)
 			return -ENOMEM;
 		file->header_private = true;
@@ -328,10 +329,74 @@ bool file_keep_descriptor(struct file *file)
 	return true;
 }
 
+/* Makes a write by timed_write.h. FILE_WRITE_FAILED: it is to be made again, without that. */
+static enum file_result write_timed(struct file *file, struct timed_write *write, const void *head,
+				    const void *rest, size_t size, uint64_t offset)
+{
+	write->head = *(const struct trace_chunk *)head;
+	write->rest = rest;
+	write->size = size;
+	write->offset = offset;
+	write->fd = file->fd;
+	write->device = file->device;
+	write->inode = file->inode;
+	switch (timed_write_run(write)) {
+	case TIMED_DONE:
+		return write->result == (long)size ? FILE_OK : FILE_WRITE_FAILED;
+	case TIMED_NONE:
+		return FILE_WRITE_FAILED;
+	case TIMED_LATE:
+		break;
+	}
+	write->next = __atomic_load_n(&file->late, __ATOMIC_RELAXED);
+	while (!__atomic_compare_exchange_n(&file->late, &write->next, write, true,
+					    __ATOMIC_RELEASE, __ATOMIC_RELAXED))
+		;
+	__atomic_store_n(&file->full, true, __ATOMIC_RELAXED);
+	return FILE_LATE;
+}
+
+bool file_take_late(struct file *file, struct timed_write **ret)
+{
+	struct timed_write *write = __atomic_load_n(&file->late, __ATOMIC_ACQUIRE);
+
+	*ret = NULL;
+	if (!write)
+		return true;
+	for (; write; write = write->next)
+		if (!timed_write_is_done(write))
+			return false;
+	__atomic_store_n(&file->full, false, __ATOMIC_RELAXED);
+	*ret = __atomic_exchange_n(&file->late, NULL, __ATOMIC_ACQ_REL);
+	return true;
+}
+
+static void write_header(struct file *file)
+{
+	struct trace_header *header = process->header;
+	struct timed_write *write = (struct timed_write *)((char *)header + TRACE_PAGE);
+	enum file_result result;
+
+	if (__atomic_load_n(&file->late, __ATOMIC_ACQUIRE) ||
+	    __atomic_exchange_n(&write->used, 1, __ATOMIC_ACQUIRE))
+		return;
+	result = write_timed(file, write, header, (char *)header + sizeof(write->head), TRACE_PAGE,
+			     0);
+	if (result == FILE_LATE)
+		return; // `used` until it is done
+	if (result != FILE_OK && file_keep_descriptor(file))
+		write_all(file->fd, (const char *)header, TRACE_PAGE, 0);
+	__atomic_store_n(&write->used, 0, __ATOMIC_RELEASE);
+}
+
 void file_write_header(struct file *file)
 {
-	if (file->header_private && !file->window && !file->cut && file_keep_descriptor(file))
-		write_all(file->fd, (const char *)process->header, TRACE_PAGE, 0);
+	if (!file->header_private || file->window)
+		return;
+	__atomic_add_fetch(&file->changing, 1, __ATOMIC_SEQ_CST);
+	if (!__atomic_load_n(&file->cut, __ATOMIC_SEQ_CST))
+		write_header(file);
+	__atomic_sub_fetch(&file->changing, 1, __ATOMIC_SEQ_CST);
 }
 
 /*
@@ -405,6 +470,11 @@ bool file_is_still_full(const struct file *file)
 
 	if (likely(!__atomic_load_n(&file->full, __ATOMIC_RELAXED)))
 		return false;
+	if (!file->bounded) {
+		const struct timed_write *late = __atomic_load_n(&file->late, __ATOMIC_ACQUIRE);
+
+		return late && !timed_write_is_done(late);
+	}
 	now = clock_coarse();
 	// Without a clock each 256th event that is lost looks.
 	return now ? now == __atomic_load_n(&file->looked, __ATOMIC_RELAXED)
@@ -477,7 +547,8 @@ void *file_map_sparse(struct file *file, size_t size, uint64_t *offset)
 	return memory;
 }
 
-enum file_result file_append(struct file *file, const void *head, const void *rest, size_t size)
+enum file_result file_append(struct file *file, const void *head, const void *rest, size_t size,
+			     struct timed_write *write)
 {
 	const size_t head_size = sizeof(struct trace_chunk);
 	char *window = __atomic_load_n(&file->window, __ATOMIC_ACQUIRE);
@@ -493,6 +564,12 @@ enum file_result file_append(struct file *file, const void *head, const void *re
 		memcpy(to + head_size, rest, size - head_size);
 		memcpy(to, head, head_size);
 		return FILE_OK;
+	}
+	if (write) {
+		enum file_result result = write_timed(file, write, head, rest, size, offset);
+
+		if (result != FILE_WRITE_FAILED)
+			return result;
 	}
 	if (!file_keep_descriptor(file))
 		return FILE_REPLACED;

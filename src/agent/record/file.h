@@ -26,6 +26,7 @@
 #include <sys/types.h>
 
 #include "agent/ground/file_name.h"
+#include "agent/record/timed_write.h"
 #include "trace/format.h"
 
 /* Lives in the process's wiped-on-fork memory: zero means no file. */
@@ -44,8 +45,9 @@ struct file {
 	bool full;           /* atomic: no more may wait, when somebody looked last … */
 	uint64_t looked;     /* … which was at this clock_coarse(); atomic */
 	uint64_t staying;    /* bytes of the header and of slots; atomic */
-	char *window;        /* seccomp: the mapped part to append to; or NULL */
-	uint64_t window_offset; /* of window in the file */
+	struct timed_write *late; /* atomic: writes of private slots that are not done */
+	char *window;             /* seccomp: the mapped part to append to; or NULL */
+	uint64_t window_offset;   /* of window in the file */
 	uint64_t window_size;
 	uint64_t window_behind; /* where the file ended after the window was opened */
 	char path[FILE_NAME_MAX];
@@ -60,6 +62,7 @@ enum file_result {
 	FILE_LIMIT,    /* MAX_FILE_SIZE */
 	FILE_FULL,     /* STREAM_BUFFER: not now; there may be room later */
 	FILE_OVERFULL, /* twice STREAM_BUFFER */
+	FILE_LATE,     /* the file system hangs: it may be written yet (timed_write.h) */
 };
 
 /* What is to be written. */
@@ -121,9 +124,17 @@ void file_slot_sealed(struct file *file, size_t size);
 
 /*
  * Appends a sealed chunk: its header (64 bytes) and the rest. size is that of both together, a
- * multiple of TRACE_PAGE.
+ * multiple of TRACE_PAGE. write: for private slots, memory for the write, which belongs to it with
+ * what it points to after FILE_LATE; else NULL.
  */
-enum file_result file_append(struct file *file, const void *head, const void *rest, size_t size);
+enum file_result file_append(struct file *file, const void *head, const void *rest, size_t size,
+			     struct timed_write *write);
+
+/*
+ * Takes the list of late writes, once all are done; *ret: the first, or NULL. false: one is not.
+ * Until then nothing else is written, and the file counts as full.
+ */
+bool file_take_late(struct file *file, struct timed_write **ret);
 
 /*
  * Prepares for a time without system calls: maps size bytes at the end of the file, into which

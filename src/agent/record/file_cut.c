@@ -36,24 +36,26 @@ static void detach(void *argument)
 {
 	struct file *file = &recording->file;
 	const uint64_t *length = argument;
+	struct thread *threads = __atomic_load_n(&process->threads, __ATOMIC_ACQUIRE);
 	struct thread *thread;
+	bool first;
 
 	process_stop(TRACE_LOSS_FILE_REPLACED, "the program cuts the file; later events are lost");
 	if (!lock_wait(&file->cutting))
 		return;
-	wait_for_others(file);
-	for (thread = __atomic_load_n(&process->threads, __ATOMIC_ACQUIRE); thread && !file->cut;
-	     thread = thread->all_next) {
-		if (!thread->chunk || file->header_private)
-			continue;
+	first = !file->cut;
+	for (thread = threads; thread && first; thread = thread->all_next)
 		slot_settle(thread);
-		make_private(thread->chunk, thread->slot_size);
-	}
+	// From now on nobody writes to the file, nor is a slot of it used again.
+	__atomic_store_n(&file->cut, true, __ATOMIC_SEQ_CST);
+	wait_for_others(file);
+	for (thread = threads; thread && first && !file->header_private; thread = thread->all_next)
+		if (thread->chunk)
+			make_private(thread->chunk, thread->slot_size);
 	if (*length < TRACE_PAGE && !file->header_private && !file->header_cut) {
 		make_private(process->header, TRACE_PAGE);
 		file->header_cut = true;
 	}
-	file->cut = true;
 	lock_release(&file->cutting);
 }
 

@@ -102,7 +102,8 @@ static void leave_out_own(uint64_t *values)
 {
 	struct trace_memory *said =
 		(struct trace_memory *)((char *)process->header + TRACE_MEMORY_OFFSET);
-	enum field field = field_of_slots();
+	// Private slots are no mappings. And their file system is not asked: it may hang.
+	enum field field = recording->file.header_private ? FIELD_FILE : field_of_slots();
 	struct own_memory own;
 	uint64_t slots;
 

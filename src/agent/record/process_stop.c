@@ -61,6 +61,7 @@ void process_stop_for_file(enum file_result result)
 			     "it has reached MALLOW_MAX_FILE_SIZE; later events are lost");
 		break;
 	case FILE_FULL:
+	case FILE_LATE:
 		break;
 	case FILE_OVERFULL:
 		process_stop(TRACE_LOSS_STREAM_BUFFER,

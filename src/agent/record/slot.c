@@ -25,7 +25,7 @@
 static bool slots_private(void)
 {
 	return process->header->flags & TRACE_PRIVATE_SLOTS ||
-	       __atomic_load_n(&recording->file.cut, __ATOMIC_RELAXED);
+	       __atomic_load_n(&recording->file.cut, __ATOMIC_ACQUIRE);
 }
 
 static uint32_t committed(const struct trace_chunk *chunk)
@@ -100,8 +100,9 @@ static void open_chunk(struct thread *thread)
 		put_place(thread);
 }
 
-/* Appends a sealed copy of the chunk's first size bytes to the file. */
-static enum file_result append_copy(struct trace_chunk *chunk, uint32_t size)
+/* Appends a sealed copy of the chunk's first size bytes to the file. write: file_append()'s. */
+static enum file_result append_copy(struct trace_chunk *chunk, uint32_t size,
+				    struct timed_write *write)
 {
 	struct trace_chunk head = *chunk;
 	uint8_t *rest = (uint8_t *)(chunk + 1);
@@ -110,7 +111,7 @@ static enum file_result append_copy(struct trace_chunk *chunk, uint32_t size)
 	head.flags = TRACE_CHUNK_SEALED;
 	head.size = size;
 	bytes_put_u64(rest + rest_size, trace_checksum(&head, sizeof(head), rest, rest_size));
-	return file_append(&recording->file, &head, rest, size);
+	return file_append(&recording->file, &head, rest, size, write);
 }
 
 /* Counts the events that begin at `from` or later in a chunk. 1 if there is no memory for that. */
@@ -150,7 +151,10 @@ static uint32_t settle(struct thread *thread, uint64_t commit)
 
 void slot_settle(struct thread *thread)
 {
-	settle(thread, __atomic_load_n(&thread->chunk->commit, __ATOMIC_ACQUIRE));
+	const struct trace_chunk *chunk = __atomic_load_n(&thread->chunk, __ATOMIC_ACQUIRE);
+
+	if (chunk)
+		settle(thread, __atomic_load_n(&chunk->commit, __ATOMIC_ACQUIRE));
 }
 
 /*
@@ -161,7 +165,7 @@ void slot_settle(struct thread *thread)
  * is settled before the state is read. So one of the two takes care of the events, and not both.
  */
 static enum file_result append_private(struct thread *thread, struct trace_chunk *chunk,
-				       uint32_t size)
+				       uint32_t size, struct timed_write *write)
 {
 	enum file_result result = FILE_OK;
 	uint32_t from = settle(thread, chunk->commit);
@@ -169,9 +173,11 @@ static enum file_result append_private(struct thread *thread, struct trace_chunk
 	if (from == committed(chunk))
 		return FILE_OK;
 	if (__atomic_load_n(&process->state, __ATOMIC_SEQ_CST) == PROCESS_RECORDING) {
-		result = append_copy(chunk, size);
-		if (result == FILE_OK)
-			return FILE_OK;
+		write->chunk = chunk;
+		write->from = from;
+		result = append_copy(chunk, size, write);
+		if (result == FILE_OK || result == FILE_LATE)
+			return result;
 		process_stop_for_file(result);
 	}
 	process_count_losses(process->loss_if_stopped, count_events(chunk, from));
@@ -180,8 +186,12 @@ static enum file_result append_private(struct thread *thread, struct trace_chunk
 
 static enum file_result append_slot(struct thread *thread)
 {
-	return slots_private() ? append_private(thread, thread->chunk, thread->slot_size)
-			       : append_copy(thread->chunk, thread->slot_size);
+	struct trace_chunk *chunk = thread->chunk;
+	uint32_t size = thread->slot_size;
+
+	return slots_private() ? append_private(thread, chunk, size,
+						(struct timed_write *)((char *)chunk + size))
+			       : append_copy(chunk, size, NULL);
 }
 
 static bool stop(struct thread *thread, enum file_result result)
@@ -218,7 +228,7 @@ static bool begin_change(void)
 
 static void *private_memory(size_t size)
 {
-	void *memory = own_pages_allocate(size);
+	void *memory = own_pages_allocate(size + TIMED_WRITE_SIZE); // behind the slot
 
 	if (memory && !process_system_calls_forbidden())
 		sys_madvise(memory, size, MADV_DONTFORK);
@@ -365,10 +375,56 @@ static enum file_result ask_room(struct thread *thread, enum file_use use)
 	return result;
 }
 
+/*
+ * Whether a write is late, and not done yet. Those that are done are taken care of: if one has
+ * failed, that stops the recording, and its events are lost.
+ */
+static bool is_late(void)
+{
+	struct timed_write *write;
+
+	if (!file_take_late(&recording->file, &write))
+		return true;
+	for (; write; write = write->next) {
+		timed_write_wait(write);
+		__atomic_store_n(&write->used, 0, __ATOMIC_RELEASE);
+		if (write->result == (long)write->size || !write->chunk)
+			continue;
+		process_stop_for_file(FILE_WRITE_FAILED);
+		process_count_losses(process->loss_if_stopped,
+				     count_events(write->chunk, write->from));
+	}
+	return false;
+}
+
+/* Makes a private slot larger, with what it holds, for records that later events need. */
+static bool grow(struct thread *thread, size_t need)
+{
+	uint32_t used = committed(thread->chunk), size = thread->slot_size;
+	struct trace_chunk *chunk;
+
+	while (size - CHUNK_OVERHEAD < used + need)
+		size *= 2;
+	chunk = size <= FLUSH_SIZE ? private_memory(size) : NULL;
+	if (!chunk)
+		return false;
+	memcpy(chunk, thread->chunk, sizeof(*chunk) + used);
+	chunk->size = size;
+	thread->slot_size = size;
+	__atomic_store_n(&thread->chunk, chunk, __ATOMIC_RELEASE);
+	thread->cursor = (uint8_t *)(chunk + 1) + used;
+	thread->limit = end_of_room(thread);
+	return true;
+}
+
 static bool roll(struct thread *thread, size_t need, enum file_use use)
 {
-	enum file_result result = ask_room(thread, use);
+	enum file_result result;
+	bool again;
 
+	if (is_late())
+		return use == FILE_NEEDED && grow(thread, need);
+	result = ask_room(thread, use);
 	if (result == FILE_FULL)
 		return false;
 	if (result != FILE_OK)
@@ -378,26 +434,21 @@ static bool roll(struct thread *thread, size_t need, enum file_use use)
 		return true; // perhaps that is enough; else it comes again
 	}
 	log_slot(thread, SETTING_LOG_TRACE, "has filled a slot");
-	if (thread->slot_size >= SLOT_FULL_SIZE && thread->slot_size - CHUNK_OVERHEAD >= need &&
-	    !stays_mapped()) {
+	again = thread->slot_size >= SLOT_FULL_SIZE && thread->slot_size - CHUNK_OVERHEAD >= need &&
+		!stays_mapped();
+	if (again || slots_private()) {
 		result = append_slot(thread);
-		if (result != FILE_OK)
+		if (result != FILE_OK && result != FILE_LATE)
 			return stop(thread, result);
-		thread->sequence++;
 	} else {
-		uint32_t size = grown_size(thread, need + PLACE_MAX);
+		seal_in_place(thread);
+	}
+	// The number is used up, even if there is no memory now and a later event tries again.
+	thread->sequence++;
+	if (!again || result == FILE_LATE) {
+		uint32_t size = again ? thread->slot_size : grown_size(thread, need + PLACE_MAX);
 
-		if (slots_private()) {
-			result = append_slot(thread);
-			if (result != FILE_OK)
-				return stop(thread, result);
-			thread->chunk = NULL;
-		} else {
-			seal_in_place(thread);
-		}
-		// The number is used up, even if there is no memory now and a later event tries
-		// again.
-		thread->sequence++;
+		thread->chunk = NULL; // of a private slot: its memory is not given back
 		if (!map_new(thread, size)) {
 			thread->cursor = NULL;
 			thread->limit = NULL;
@@ -447,8 +498,11 @@ void slot_rest(struct thread *thread)
 	thread->limit = NULL;
 }
 
-/* scratch: a buffer of FLUSH_SIZE bytes; a slot with more is left out: false. */
-static bool flush_private(struct thread *thread, void *scratch)
+/*
+ * scratch: a buffer of FLUSH_SIZE bytes, and of a struct timed_write. FILE_FULL: the slot holds
+ * more.
+ */
+static enum file_result flush_private(struct thread *thread, void *scratch)
 {
 	const struct trace_chunk *chunk = __atomic_load_n(&thread->chunk, __ATOMIC_ACQUIRE);
 	struct trace_chunk *copy = scratch;
@@ -456,40 +510,47 @@ static bool flush_private(struct thread *thread, void *scratch)
 	uint32_t size;
 
 	if (!chunk)
-		return true;
+		return FILE_OK;
 	commit = __atomic_load_n(&chunk->commit, __ATOMIC_ACQUIRE);
 	size = used_size((uint32_t)commit);
 	if (!(uint32_t)commit)
-		return true;
+		return FILE_OK;
 	if (size > FLUSH_SIZE)
-		return false;
+		return FILE_FULL;
 	// The thread may be writing on, or rolling. If the sequence has not changed, the bytes up
 	// to `commit` are whole; if it has, the thread has appended this chunk by itself.
 	memcpy(copy, chunk, sizeof(*copy) + (uint32_t)commit);
 	memset((char *)(copy + 1) + (uint32_t)commit, 0, size - sizeof(*copy) - (uint32_t)commit);
 	__atomic_thread_fence(__ATOMIC_ACQUIRE);
 	if (sequence_of(__atomic_load_n(&chunk->commit, __ATOMIC_RELAXED)) != sequence_of(commit))
-		return true;
+		return FILE_OK;
 	copy->commit = commit;
 	if (file_ask_room(&recording->file, size, FILE_NEEDED) == FILE_OVERFULL)
-		return false;
-	append_private(thread, copy, size);
-	return true;
+		return FILE_FULL;
+	return append_private(thread, copy, size,
+			      (struct timed_write *)((char *)scratch + FLUSH_SIZE));
 }
 
 bool slot_flush_all(void)
 {
+	const size_t size = FLUSH_SIZE + TIMED_WRITE_SIZE;
 	struct thread *thread = __atomic_load_n(&process->threads, __ATOMIC_ACQUIRE);
-	void *scratch = own_place_map_memory(FLUSH_SIZE);
-	bool whole = true, changes;
+	struct timed_write *late = __atomic_load_n(&recording->file.late, __ATOMIC_ACQUIRE);
+	enum file_result result = FILE_OK;
+	bool whole = true, changes = begin_change();
+	void *scratch = own_place_map_memory(size);
 
-	if (!scratch)
-		return false;
-	changes = begin_change();
-	for (; thread; thread = thread->all_next)
-		whole &= flush_private(thread, scratch);
+	if (late && changes)
+		timed_write_wait(late);
+	if (!scratch || (changes && is_late()))
+		thread = NULL, whole = false;
+	for (; thread && result != FILE_LATE; thread = thread->all_next) {
+		result = flush_private(thread, scratch);
+		whole &= result == FILE_OK;
+	}
+	if (scratch && result != FILE_LATE)
+		own_place_unmap(scratch, size);
 	if (changes)
 		end_change();
-	own_place_unmap(scratch, FLUSH_SIZE);
 	return whole;
 }
