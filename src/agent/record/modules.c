@@ -24,8 +24,10 @@ struct module {
 	uint64_t end;
 	const void *link_map;
 	uint64_t path_hash;
-	uint32_t gone;  /* atomic */
-	uint32_t named; /* atomic; a frame lies in it, so that caches may know its code */
+	uint32_t generation; /* modules before it that have its path */
+	uint32_t gone;       /* atomic */
+	uint32_t named;      /* atomic; a frame lies in it, so that caches may know its code */
+	uint32_t next;       /* atomic: the id of the next in the list of loaded ones */
 };
 
 /* So many entries of the list are for modules that are in no stack: plugins come and go. */
@@ -83,28 +85,63 @@ static uint64_t hash_path(void)
 	return hash;
 }
 
-static uint64_t generation(const struct modules *modules, uint64_t path_hash)
+static uint32_t generation(const struct modules *modules, uint64_t path_hash)
 {
-	uint64_t earlier = 0;
+	for (uint32_t i = modules->count; i; i--)
+		if (modules->list[i - 1].path_hash == path_hash)
+			return modules->list[i - 1].generation + 1;
+	return 0;
+}
 
-	for (uint32_t i = 0; i < modules->count; i++)
-		earlier += modules->list[i].path_hash == path_hash;
-	return earlier;
+/*
+ * The list of the modules that are loaded, newest first, by `next`. Those that are gone stay in it
+ * until the next module comes. So a program that loads and unloads all day has a short one.
+ */
+static uint32_t first_loaded(const struct modules *modules)
+{
+	return __atomic_load_n(&modules->loaded, __ATOMIC_ACQUIRE);
+}
+
+static uint32_t next_loaded(const struct module *module)
+{
+	return __atomic_load_n(&module->next, __ATOMIC_ACQUIRE);
+}
+
+static bool is_gone(const struct module *module)
+{
+	return __atomic_load_n(&module->gone, __ATOMIC_ACQUIRE);
+}
+
+/*
+ * Takes those that are gone out of the list. Under the lock. Others may read the list meanwhile:
+ * one that is out still leads on to those behind it.
+ */
+static void drop_gone(struct modules *modules)
+{
+	uint32_t *place = &modules->loaded;
+
+	while (*place) {
+		struct module *module = &modules->list[*place - 1];
+
+		if (is_gone(module))
+			__atomic_store_n(place, module->next, __ATOMIC_RELEASE);
+		else
+			place = &module->next;
+	}
 }
 
 static bool same(const struct module *known, const struct unwind_module *module)
 {
 	return known->start == module->start && known->end == module->end &&
-	       known->link_map == module->link_map &&
-	       !__atomic_load_n(&known->gone, __ATOMIC_ACQUIRE);
+	       known->link_map == module->link_map && !is_gone(known);
 }
 
 /* The module's id: its position in the list plus one. 0: not known. */
 static uint32_t find(const struct modules *modules, const struct unwind_module *module)
 {
-	for (uint32_t i = __atomic_load_n(&modules->count, __ATOMIC_ACQUIRE); i; i--)
-		if (same(&modules->list[i - 1], module))
-			return i;
+	for (uint32_t id = first_loaded(modules); id; id = next_loaded(&modules->list[id - 1]))
+		if (same(&modules->list[id - 1], module))
+			return id;
 	return 0;
 }
 
@@ -139,6 +176,7 @@ static uint32_t add(struct thread *thread, struct modules *modules,
 		    const struct unwind_module *module)
 {
 	uint32_t id = modules->count + 1;
+	uint32_t earlier;
 	uint64_t path_hash;
 
 	if (!modules->list)
@@ -147,18 +185,23 @@ static uint32_t add(struct thread *thread, struct modules *modules,
 		return 0;
 	find_path(module);
 	path_hash = hash_path();
-	if (!write_record(thread, id, module, generation(modules, path_hash)))
+	earlier = generation(modules, path_hash);
+	if (!write_record(thread, id, module, earlier))
 		return 0;
+	drop_gone(modules);
 	modules->list[id - 1] = (struct module){
 		.start = module->start,
 		.end = module->end,
 		.link_map = module->link_map,
 		.path_hash = path_hash,
+		.generation = earlier,
+		.next = modules->loaded,
 	};
 	if (sink->watch && module->link_map)
 		sink->watch((uint64_t)module->link_map);
 	// Published after its record is committed: a kill in between leaves no id without a record.
-	__atomic_store_n(&modules->count, id, __ATOMIC_RELEASE);
+	modules->count = id;
+	__atomic_store_n(&modules->loaded, id, __ATOMIC_RELEASE);
 	return id;
 }
 
@@ -278,8 +321,9 @@ bool modules_has(const void *block)
 {
 	const struct modules *modules = &recording->modules;
 
-	for (uint32_t i = __atomic_load_n(&modules->count, __ATOMIC_ACQUIRE); block && i; i--)
-		if (modules->list[i - 1].link_map == block && !modules->list[i - 1].gone)
+	for (uint32_t id = block ? first_loaded(modules) : 0; id;
+	     id = next_loaded(&modules->list[id - 1]))
+		if (modules->list[id - 1].link_map == block && !is_gone(&modules->list[id - 1]))
 			return true;
 	return false;
 }
@@ -287,19 +331,19 @@ bool modules_has(const void *block)
 void modules_loader_freed(struct thread *thread, const void *block)
 {
 	struct modules *modules = &recording->modules;
-	uint32_t count = __atomic_load_n(&modules->count, __ATOMIC_ACQUIRE);
+	uint32_t id = first_loaded(modules);
 	// Read once: a handler may fork, and its child finds `modules` wiped.
 	struct module *list = __atomic_load_n(&modules->list, __ATOMIC_RELAXED);
 
-	for (uint32_t i = list ? count : 0; block && i; i--) {
-		struct module *module = &list[i - 1];
+	for (struct module *module; block && list && id; id = next_loaded(module)) {
 		struct fact_record record = {
 			.kind = TRACE_RECORD_MODULE_GONE,
 			.has_time = true,
 			.ticks = clock_ticks(),
 		};
 
-		if (module->link_map != block || module->gone)
+		module = &list[id - 1];
+		if (module->link_map != block || is_gone(module))
 			continue;
 		__atomic_store_n(&module->gone, 1, __ATOMIC_RELEASE);
 		next_functions_forget(module->start, module->end);
@@ -308,7 +352,7 @@ void modules_loader_freed(struct thread *thread, const void *block)
 			allocator_code_forget();
 			__atomic_add_fetch(&process->epoch, 1, __ATOMIC_RELEASE);
 		}
-		fact_record_add(&record, i);
+		fact_record_add(&record, id);
 		fact_record_write(thread, &record);
 	}
 }

@@ -16,7 +16,8 @@ struct module;
 /* Zero: no module is known. Entries are published one by one and never move. */
 struct modules {
 	uint32_t lock;
-	uint32_t count;         /* atomic */
+	uint32_t count;         /* under the lock */
+	uint32_t loaded;        /* atomic: the id of the module that was loaded last; 0: none */
 	struct module *list;    /* an array of MODULES_MAX, of own_pages.h */
 	uint32_t next_frame_id; /* atomic */
 };
