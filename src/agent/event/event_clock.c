@@ -25,11 +25,21 @@ static bool may_share(const struct thread *thread)
 	return owner != EVENT_CLOCK_UNTOUCHED && owner != EVENT_CLOCK_NOBODY;
 }
 
+/*
+ * How often a thread reads the counter before it looks whether it is alone. With thousands of
+ * threads the look costs more, so it comes less often; a thread that lives shortly never looks.
+ */
+static uint32_t readings_until_look(uint32_t others)
+{
+	return EVENT_CLOCK_APART + EVENT_CLOCK_APART / 16 * others;
+}
+
 void event_clock_begin(struct thread *thread, bool first)
 {
 	uint32_t number = thread->number;
 
 	event_clock_expire(&thread->clock);
+	thread->clock.apart = readings_until_look(number);
 	if (!clock_of_kernel || number >= EVENT_CLOCK_NOBODY)
 		number = EVENT_CLOCK_NOBODY;
 	__atomic_store_n(&thread->clock.owner, (uint16_t)number, __ATOMIC_SEQ_CST);
@@ -103,8 +113,7 @@ static never_inline void try_alone_slow(struct thread *thread)
 	uint64_t others = activity_of_others(thread, &count);
 	bool idle = others == clock->others;
 
-	// With thousands of threads the check costs more, so it is done less often.
-	clock->apart = EVENT_CLOCK_APART + EVENT_CLOCK_APART / 16 * count;
+	clock->apart = readings_until_look(count);
 	clock->others = others;
 	if (!idle || !may_share(thread) || process_system_calls_forbidden())
 		return;

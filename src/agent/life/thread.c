@@ -266,6 +266,8 @@ static void forget_parent(struct thread *thread)
 	// The copies of the slot and of the stack cache stay mapped: they are not worth a system
 	// call.
 	memset(thread, 0, sizeof(*thread));
+	// What lies behind the struct is not wiped: as in a struct that had a thread before.
+	thread->number = __atomic_add_fetch(&process->threads_made, 1, __ATOMIC_RELAXED);
 	sys_madvise(thread, thread_memory_size(), MADV_WIPEONFORK);
 }
 

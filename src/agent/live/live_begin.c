@@ -76,7 +76,9 @@ void live_thread_prepare(struct thread *thread, void *memory, size_t frames)
 {
 	struct live_own *own = memory;
 
-	memset(own, 0, sizeof(*own));
+	// A struct that never had a number is new, and its memory untouched.
+	if (thread->number)
+		memset(own, 0, sizeof(*own));
 	own->hashes[0] = SITES_NO_FRAMES;
 	own->nodes = (uint32_t *)(own->hashes + frames + 1);
 	own->nodes[0] = 0;

@@ -13,6 +13,7 @@
 #define WORTH_LOG 6  /* little: less than such a share */
 #define PATIENCE  64 /* cells that the table grows by before the threads are looked at again */
 #define LEAVES    4  /* leaves that one call looks at */
+#define LOOKS_LOG 4  /* threads that are looked at for each cell that the table grows by */
 
 /*
  * A handler may have left the agent by longjmp in the middle of a use of the table, and may come
@@ -31,8 +32,10 @@ static bool someone_may_come_back(void)
 static bool all_were_outside(struct live_reclaim *reclaim, const struct thread *self)
 {
 	while (reclaim->inside && (reclaim->inside == self ||
-				   !__atomic_load_n(&reclaim->inside->busy, __ATOMIC_ACQUIRE)))
+				   !__atomic_load_n(&reclaim->inside->busy, __ATOMIC_ACQUIRE))) {
 		reclaim->inside = reclaim->inside->all_next;
+		reclaim->looks++;
+	}
 	return !reclaim->inside && !__atomic_load_n(&reclaim->emptying, __ATOMIC_ACQUIRE) &&
 	       !someone_may_come_back();
 }
@@ -75,11 +78,13 @@ static uint32_t go_on(struct live_reclaim *reclaim, struct live *live, const str
 		if (!atomic_add_alone() && !barrier_pass_others())
 			return never; // the groups keep the mark, and are never freed
 		reclaim->inside = __atomic_load_n(&process->threads, __ATOMIC_ACQUIRE);
+		reclaim->looks = 0;
 	}
 	if (!all_were_outside(reclaim, self))
 		return PATIENCE;
 	reclaim->freed += reclaim_end(&reclaim->groups, &live->blocks);
-	return 1;
+	// With thousands of threads the looks cost more than what they free.
+	return 1 + (reclaim->looks >> LOOKS_LOG);
 }
 
 /* Does nothing in a child that completes its parent's change: live is not process->live. */

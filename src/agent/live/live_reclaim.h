@@ -22,6 +22,7 @@ struct live_reclaim {
 	uint32_t lock; /* guards all fields up to `due` */
 	struct reclaim groups;
 	const struct thread *inside; /* the first thread not seen outside yet */
+	uint32_t looks;              /* threads that were looked at for these groups */
 	uint32_t freed;              /* cells freed in this round */
 	uint32_t due;                /* atomic: the next step is due at this reclaim_size() */
 	uint32_t emptying;           /* atomic: threads that empty the table */
