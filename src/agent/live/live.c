@@ -75,13 +75,15 @@ static inline bool counts_down(struct live_own *own)
 
 /*
  * The time of an allocation. All of a thread's allocations within a tick of the kernel's clock get
- * the time of the first one: to read the counter for each would be a tenth of the slowdown.
+ * the time of the first one: to read the counter for each would be a tenth of the slowdown. But an
+ * allocation of a site that has nothing live reads the counter: it gives the site its age.
  */
-static inline uint64_t time_of_allocation(struct live_own *own, const struct live *live)
+static inline uint64_t time_of_allocation(struct live_own *own, struct live *live, uint32_t site)
 {
 	uint64_t coarse = clock_coarse();
 
-	if (unlikely(coarse != own->coarse || !coarse)) {
+	if (unlikely(coarse != own->coarse || !coarse) ||
+	    (likely(live_has_sums(site)) && sites_is_empty(sites_at(&live->sites, site)))) {
 		own->ticks = clock_ticks() - live->start_ticks;
 		own->coarse = coarse;
 	}
@@ -119,7 +121,7 @@ static inline void add_with_stack(struct thread *thread, struct live *live, uint
 	if (likely(live_has_sums(site)))
 		__builtin_prefetch(sites_at(&live->sites, site), 1);
 	sums = live_sums(thread, live);
-	ticks = time_of_allocation(thread->live, live);
+	ticks = time_of_allocation(thread->live, live, site);
 	if ((likely(!live_takes_samples()) &&
 	     live_put_fast(thread->live, live, head, address, size, live_owner(site, sums->number),
 			   ticks)) ||
