@@ -27,6 +27,8 @@ PROGRAMS = {
     "traced": (["bench/workloads/traced.c"],
                ["-fno-omit-frame-pointer", "-fno-builtin", "-fno-optimize-sibling-calls"]),
     "kernel_calls": (["bench/workloads/kernel_calls.c"], []),
+    "many": (["bench/workloads/many.c"], ["-O1", "-pthread", "-ldl"]),
+    "many_library": (["bench/workloads/many.c"], ["-DLIBRARY", "-fPIC", "-shared"]),
     "many_sites": (["bench/many_sites.c"], ["-O1"]),
     "make_recording": (["bench/make_recording.c", "src/write/record_stream.c",
                         "src/write/sealed_chunk.c", "src/hosted/buf.c", "src/hosted/err.c"],

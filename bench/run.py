@@ -21,6 +21,7 @@ import growing  # noqa: E402
 import live  # noqa: E402
 import goals  # noqa: E402
 import machine  # noqa: E402
+import many  # noqa: E402
 import memleak  # noqa: E402
 import memleak_kernel  # noqa: E402
 import micro  # noqa: E402
@@ -35,7 +36,7 @@ import workloads as programs  # noqa: E402
 from place import BENCH, Place  # noqa: E402
 
 SMALL = ("micro", "live", "core", "engine", "growing", "deep", "web", "memleak", "memleak_kernel",
-         "streaming")
+         "streaming", "many")
 IDLE = 0.5                  # a load average above this disturbs the figures
 
 
@@ -189,6 +190,14 @@ def run_memleak_kernel(place, arguments):
     return memleak_kernel.measure(place, progress, arguments.fast)
 
 
+def run_many(place, arguments):
+    """Sections."""
+    if not wanted(arguments, "many"):
+        return []
+    return [["What programs do thousands of times, processor seconds with all children, minimum/median", "",
+             *many.measure(place, progress, arguments.fast)]]
+
+
 def as_json(results):
     return {"failures": results.failures, "samples": {
         workload: {profiler: [dict(dataclasses.asdict(sample), cpu=sample.cpu)
@@ -215,13 +224,14 @@ def main():
     memleak_sections, traced = run_memleak(place, arguments)
     kernel_sections, traced_kernel = run_memleak_kernel(place, arguments)
     streaming_sections, streamed = run_streaming(place, arguments)
+    many_sections = run_many(place, arguments)
     progress("")
     busy = float(load) > IDLE
     text = report.text_of([
         report.head(place, started, number, load, busy) + absent,
         *(report.programs(results) if workloads else []), *sections, *live_sections,
         *core_sections, *engine_sections, *growing_sections, *deep_sections, *web_sections, *memleak_sections,
-        *kernel_sections, *streaming_sections,
+        *kernel_sections, *streaming_sections, *many_sections,
         goals.section(results, pairs, scaling, lived, opened, deeply, grown, seen, dumped, traced,
                       traced_kernel, streamed)])
     print(text, end="")
