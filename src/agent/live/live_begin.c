@@ -42,7 +42,8 @@ bool live_begin(struct trace_header *header)
 	struct live *live;
 
 	forget_former();
-	live_sampled_clear();
+	if (live_takes_samples())
+		live_sampled_clear();
 	find_alone_flag();
 	live = own_pages_allocate(sizeof(*live));
 	if (!live)
