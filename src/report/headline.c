@@ -135,8 +135,9 @@ static void put_fact(struct buf *buf, const struct style *style, const struct he
 		buf_char(buf, '.');
 		break;
 	case HEADLINE_MAPPINGS_LEFT:
-		buf_text(buf, numbers[1] ? "Every block of your own code was freed"
-					 : "Every block was freed");
+		buf_text(buf, headline->blind ? "Every block that was seen was freed"
+			      : numbers[1]    ? "Every block of your own code was freed"
+					      : "Every block was freed");
 		if (numbers[0]) {
 			buf_text(buf, "; ");
 			put_bytes(buf, style, numbers[0]);

@@ -11,10 +11,9 @@
 #define SHOWN 4
 
 static const char *const names[] = {
-	[TRACE_UNSEEN_OWN_MALLOC] = "own_malloc",
-	[TRACE_UNSEEN_LINKED] = "linked_allocator",
-	[TRACE_UNSEEN_PRELOADED] = "preloaded_malloc",
-	[TRACE_UNSEEN_STARTED] = "started_program",
+	[TRACE_UNSEEN_OWN_MALLOC] = "own_malloc",      [TRACE_UNSEEN_LINKED] = "linked_allocator",
+	[TRACE_UNSEEN_PRELOADED] = "preloaded_malloc", [TRACE_UNSEEN_STARTED] = "started_program",
+	[TRACE_UNSEEN_RESIDENT] = "resident",
 };
 #define NAMES (sizeof(names) / sizeof(names[0]))
 
@@ -87,6 +86,12 @@ void unseen_put(struct buf *buf, const struct recording_facts *facts, const stru
 	case TRACE_UNSEEN_STARTED:
 		buf_text(buf, ": what it started was not recorded");
 		put_between(buf, " (", unseen->name, ")");
+		return;
+	case TRACE_UNSEEN_RESIDENT:
+		buf_printf(buf,
+			   " has %s or more resident that no recorded block or mapping "
+			   "explains: what uses it is not seen",
+			   format_bytes(unseen->bytes_at_most, false).text);
 		return;
 	}
 	buf_text(buf, ": not in the recording, for a newer mallow's reason");

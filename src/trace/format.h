@@ -270,6 +270,7 @@ enum trace_unseen {
 	TRACE_UNSEEN_LINKED = 2,     /* an allocator is linked into the object */
 	TRACE_UNSEEN_PRELOADED = 3,  /* a preloaded malloc comes before ours */
 	TRACE_UNSEEN_STARTED = 4,    /* a program was started, and is not recorded */
+	TRACE_UNSEEN_RESIDENT = 5,   /* memory is resident that nothing explains */
 };
 
 /* Section 5: values of pc that stand for something else than code. */

@@ -1,6 +1,7 @@
 /* Errors of the program that the recording shows, and what the recording itself cannot tell. */
 #include "analysis/findings/finding_search.h"
 #include "analysis/names/own_code.h"
+#include "analysis/sight/sight.h"
 #include "analysis/views/hidden_heaps.h"
 #include "hosted/cleanup.h"
 
@@ -98,6 +99,21 @@ static struct err *find_hidden(struct finding_search *search)
 	return err;
 }
 
+/* What sight.h knows: it may be stored, so that no file is read for it. */
+static struct err *find_unexplained(struct finding_search *search)
+{
+	const struct unseen *list;
+	uint32_t count;
+	struct err *err = sight_list(recording_facts(search->recording), &list, &count);
+
+	for (uint32_t i = 0; !err && i < count; i++)
+		if (list[i].kind == TRACE_UNSEEN_RESIDENT)
+			err = doubt(search, FINDING_UNEXPLAINED, FINDING_NUMBER_bytes,
+				    list[i].bytes_at_most, FINDING_NUMBER_resident_bytes,
+				    search->resident->anonymous);
+	return err;
+}
+
 struct err *find_doubts(struct finding_search *search)
 {
 	const struct recording_facts *facts = recording_facts(search->recording);
@@ -114,10 +130,8 @@ struct err *find_doubts(struct finding_search *search)
 		err = find_broken(search);
 	if (!err)
 		err = find_hidden(search);
-	if (!err && search->resident->unexplained)
-		err = doubt(search, FINDING_UNEXPLAINED, FINDING_NUMBER_bytes,
-			    search->resident->unexplained, FINDING_NUMBER_resident_bytes,
-			    search->resident->anonymous);
+	if (!err)
+		err = find_unexplained(search);
 	if (!err && facts->sample_mean)
 		err = doubt(search, FINDING_SAMPLED, FINDING_NUMBER_mean_bytes, facts->sample_mean,
 			    FINDING_NUMBER_mean_bytes, facts->sample_mean);

@@ -42,10 +42,10 @@ static const struct finding *first_of(const struct findings *findings, enum find
 
 /*
  * What can be said of the end. own: something that own code allocated is never freed. mappings
- * NULL: not known. seen: nothing is known to be unseen.
+ * NULL: not known. blind: not all memory was seen.
  */
 static struct headline_said freed(const struct recording_summary *sum,
-				  const struct map_sites *mappings, bool own, bool seen)
+				  const struct map_sites *mappings, bool own, bool blind)
 {
 	uint64_t left = mappings ? mappings->of[MAP_KIND_MEMORY].left_bytes +
 					   mappings->of[MAP_KIND_LANGUAGE].left_bytes
@@ -56,7 +56,7 @@ static struct headline_said freed(const struct recording_summary *sum,
 					      {sum->leaked_bytes, sum->leaked_blocks}};
 	if (left || !mappings)
 		return (struct headline_said){HEADLINE_MAPPINGS_LEFT, {left, sum->leaked_bytes}};
-	if (!seen)
+	if (blind)
 		return (struct headline_said){HEADLINE_SEEN_FREED, {sum->leaked_bytes, 0}};
 	if (sum->leaked_blocks)
 		return (struct headline_said){HEADLINE_LIBRARIES, {sum->leaked_bytes, 0}};
@@ -69,7 +69,6 @@ static void add_facts(const struct recording *recording, const struct findings *
 {
 	const struct recording_summary *sum = recording_summary(recording);
 	const struct finding *finding = first_of(findings, FINDING_UNEXPLAINED);
-	bool seen = !finding && !headline->blind;
 
 	if (finding)
 		add(headline, HEADLINE_UNEXPLAINED, finding->numbers[FINDING_NUMBER_bytes], 0);
@@ -98,7 +97,7 @@ static void add_facts(const struct recording *recording, const struct findings *
 	finding = first_of(findings, FINDING_WRONG_FREES);
 	if (finding)
 		add(headline, HEADLINE_WRONG_FREES, finding->numbers[FINDING_NUMBER_calls], 0);
-	headline->freed = freed(sum, findings_mappings(findings), own, seen);
+	headline->freed = freed(sum, findings_mappings(findings), own, headline->blind);
 	if (!headline->fact_count)
 		add(headline, headline->freed.fact, headline->freed.numbers[0],
 		    headline->freed.numbers[1]);

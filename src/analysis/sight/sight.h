@@ -23,7 +23,7 @@
 /* Texts are as the format says them: "" where there is none. */
 struct unseen {
 	enum trace_unseen kind; /* or a number that only later versions know */
-	uint64_t bytes_at_most; /* 0: not known */
+	uint64_t bytes_at_most; /* at most, of TRACE_UNSEEN_RESIDENT at least; 0: not known */
 	const char *object, *name, *symbol;
 };
 

@@ -184,6 +184,19 @@ void resident_compare(const struct recording *recording, const struct map_sites 
 	*ret = found;
 }
 
+struct err *resident_unexplained(const struct recording *recording, uint64_t *ret)
+{
+	cleanup(map_sites_deinit) struct map_sites sites = {0};
+	struct resident resident;
+	struct err *err = map_sites_create_all(recording, NULL, &sites);
+
+	if (err)
+		return err;
+	resident_compare(recording, &sites, &resident);
+	*ret = resident.unexplained;
+	return NULL;
+}
+
 struct err *resident_unseen(const struct recording *recording, struct symbolized *symbolized,
 			    uint64_t *ret)
 {

@@ -58,4 +58,10 @@ struct err *resident_unseen(const struct recording *recording, struct symbolized
 void resident_compare(const struct recording *recording, const struct map_sites *sites,
 		      struct resident *ret);
 
+/*
+ * *ret: how much of a process's memory nothing explains. 0: it agrees, or that cannot be told. The
+ * only error: no memory.
+ */
+struct err *resident_unexplained(const struct recording *recording, uint64_t *ret);
+
 #endif
