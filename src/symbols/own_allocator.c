@@ -90,12 +90,19 @@ static size_t sure_of(const char *symbol)
 	return length > end && strcmp(symbol + length - end, ANY_JEMALLOC) == 0 ? 0 : NAMES;
 }
 
-/* The allocators that may have it: bits. */
-static uint32_t groups_of(const char *symbol)
+static uint32_t inside_of(const char *symbol)
 {
 	for (size_t i = 0; i < INSIDE; i++)
 		if (begins(symbol, inside[i].text))
 			return inside[i].groups;
+	return 0;
+}
+
+/* The allocators that may have it: bits. */
+static uint32_t groups_of(const char *symbol)
+{
+	if (inside_of(symbol))
+		return inside_of(symbol);
 	for (size_t i = 0; i < PREFIXES; i++) {
 		if (!prefixes[i].groups || !begins(symbol, prefixes[i].text))
 			continue;
@@ -112,12 +119,39 @@ static bool may_be(const char *symbol)
 	return *symbol && (strchr("_jtTmrs", *symbol) || symbol[strlen(symbol) - 1] == 'x');
 }
 
-/* Two functions of one allocator, or one that only it has. */
+/* What a table has of an allocator. */
+struct found {
+	const char *symbol; /* the first of its functions; better one for its callers; NULL: none */
+	bool inside;        /* that is not for its callers */
+	bool two;           /* another one is there, too */
+	bool allocates; /* one of them does so by its name: mi_new and mi_free may be anybody's */
+};
+
+static void note(struct found *found, const char *symbol)
+{
+	bool is_inside = inside_of(symbol);
+
+	found->two |= found->symbol && strcmp(found->symbol, symbol) != 0;
+	found->allocates |= is_inside || strstr(symbol, "alloc");
+	if (found->symbol && (is_inside || !found->inside))
+		return;
+	found->symbol = symbol;
+	found->inside = is_inside;
+}
+
+static void add_name(struct own_allocator *ret, const char *name)
+{
+	size_t size = strlen(ret->name);
+
+	snprintf(ret->name + size, sizeof(ret->name) - size, "%s%s", size ? " and " : "", name);
+}
+
+/* Two functions of an allocator, or one that only it has. */
 static bool find_in(const struct elf_image *image, const char *table, struct own_allocator *ret)
 {
 	Elf_Scn *section = elf_image_section(image, table);
 	Elf_Data *data = section ? elf_getdata(section, NULL) : NULL;
-	const char *first[NAMES] = {0};
+	struct found found[NAMES] = {0};
 	GElf_Shdr header;
 	GElf_Sym symbol;
 
@@ -126,31 +160,29 @@ static bool find_in(const struct elf_image *image, const char *table, struct own
 	for (int i = 0; gelf_getsym(data, i, &symbol); i++) {
 		const char *text;
 		uint32_t groups;
-		size_t found;
+		size_t number;
 
 		if (symbol.st_shndx == SHN_UNDEF || GELF_ST_TYPE(symbol.st_info) != STT_FUNC)
 			continue;
 		text = elf_strptr(image->elf, header.sh_link, symbol.st_name);
 		if (!text || !may_be(text))
 			continue;
-		found = sure_of(text);
-		groups = found < NAMES ? 0 : groups_of(text);
-		for (size_t j = 0; j < NAMES; j++) {
-			if (!(groups >> j & 1))
-				continue;
-			if (first[j] && strcmp(first[j], text) != 0)
-				found = j;
-			else
-				first[j] = text;
-		}
-		if (found == NAMES)
-			continue;
-		ret->name = names[found];
-		snprintf(ret->symbol, sizeof(ret->symbol), "%s",
-			 first[found] ? first[found] : text);
-		return true;
+		number = sure_of(text);
+		groups = number < NAMES ? 0 : groups_of(text);
+		if (number < NAMES)
+			found[number] = (struct found){text, false, true, true};
+		for (size_t j = 0; groups && j < NAMES; j++)
+			if (groups >> j & 1)
+				note(&found[j], text);
 	}
-	return false;
+	for (size_t i = 0; i < NAMES; i++) {
+		if (!found[i].two || !found[i].allocates)
+			continue;
+		if (!*ret->name)
+			snprintf(ret->symbol, sizeof(ret->symbol), "%s", found[i].symbol);
+		add_name(ret, names[i]);
+	}
+	return *ret->name;
 }
 
 static bool is_program(const struct elf_image *image)
@@ -179,8 +211,8 @@ static bool find_messages(const struct elf_image *image, struct own_allocator *r
 	constants = elf_image_section_data(image, ".rodata");
 	for (size_t i = 0; constants && i < sizeof(texts) / sizeof(texts[0]); i++)
 		if (memmem(constants->d_buf, constants->d_size, texts[i], strlen(texts[i])))
-			ret->name = names[i];
-	return ret->name != NULL;
+			add_name(ret, names[i]);
+	return *ret->name;
 }
 
 bool own_allocator_find(const struct elf_image *image, struct own_allocator *ret)

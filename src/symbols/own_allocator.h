@@ -11,9 +11,9 @@
 #include "symbols/elf_image.h"
 
 struct own_allocator {
-	const char *name; /* "jemalloc"; NULL: none that is known */
-	char symbol[64];  /* a function that it was found by; "": by its messages alone */
-	bool provides;    /* the file exports malloc() */
+	char name[56];   /* "jemalloc"; "jemalloc and mimalloc"; "": none that is known */
+	char symbol[64]; /* a function that it was found by; "": by its messages alone */
+	bool provides;   /* the file exports malloc() */
 };
 
 /*

@@ -123,14 +123,13 @@ static struct err *add_module(struct sight *sight, const struct recorded_module 
 	struct unseen unseen = {.object = module->path, .name = "", .symbol = ""};
 	struct err *err = look_into(module, &found);
 
-	if (err || (found.provides && !is_program) || (!found.provides && !found.name) ||
+	if (err || (found.provides && !is_program) || (!found.provides && !*found.name) ||
 	    (facts->attached && (found.provides || *found.symbol)))
 		return err;
 	unseen.kind = found.provides ? TRACE_UNSEEN_OWN_MALLOC : TRACE_UNSEEN_LINKED;
-	if (found.name)
-		unseen.name = found.name;
+	unseen.name = arena_text(&sight->arena, found.name);
 	unseen.symbol = found.provides ? "malloc" : arena_text(&sight->arena, found.symbol);
-	return unseen.symbol ? add(sight, &unseen) : err_no_memory();
+	return unseen.name && unseen.symbol ? add(sight, &unseen) : err_no_memory();
 }
 
 /* The program itself, if no module is it: recordings of older agents have only what was called. */

@@ -175,10 +175,14 @@ static struct err *report_stripped(struct search *search)
 {
 	struct own_allocator own;
 
-	if (own_allocator_find(search->image, &own) && own.name)
-		return add_unprobed(search, own.name,
-				    "it is linked into the program, whose symbols were removed: "
-				    "install the program's debug symbols");
+	if (own_allocator_find(search->image, &own) && *own.name) {
+		const char *name = arena_text(&search->hooks->arena, own.name);
+
+		return !name ? err_no_memory()
+			     : add_unprobed(search, name,
+					    "it is linked into the program, whose symbols were "
+					    "removed: install the program's debug symbols");
+	}
 	if (!is_static(search->image))
 		return NULL;
 	return add_unprobed(search, "malloc",
