@@ -241,6 +241,13 @@ static bool is_known(const struct modules *modules, const struct link_map *map,
 	return find(modules, ret);
 }
 
+/* Whether no earlier module has its path. Who opens a library again and again adds it once. */
+static bool is_first(const struct modules *modules, const struct unwind_module *module)
+{
+	find_path(module);
+	return !generation(modules, hash_path());
+}
+
 /*
  * New objects come last in the loader's list. Without _dl_find_object() modules have no
  * descriptions, and none is defined here: reading /proc/self/maps for each would take too long.
@@ -257,7 +264,7 @@ void modules_define_loaded(struct thread *thread)
 		while (map->l_prev && !is_known(modules, map, &module))
 			map = map->l_prev;
 		for (; map && modules->count < LOADED_MAX; map = map->l_next)
-			if (!is_known(modules, map, &module))
+			if (!is_known(modules, map, &module) && is_first(modules, &module))
 				add(thread, modules, &module);
 	}
 	lock_release(&modules->lock);
