@@ -1,6 +1,7 @@
 /*
  * Code without unwind tables that switches stacks, as Go's asmcgocall does: its frame pointer leads
- * back to the stack that it came from. argv[1]: "garbage": the register holds something else.
+ * back to the stack that it came from. argv[1]: "garbage": the register holds something else;
+ * "wait": says "ready", keeps the blocks after a line of input, says "done", waits for another.
  *
  * EXPECT allocate: calls=100 total_bytes=3200
  * EXPECT outer: calls=100
@@ -30,9 +31,14 @@ __asm__(".text\n"
 	"\tpush %rbp\n\tmov %rsi, %rbp\n\tcall *%rdi\n"
 	"\tpop %rbp\n\tret\n");
 
+static int keeps;
+
 static NOINLINE void allocate(void)
 {
-	free(keep(malloc(32)));
+	void *block = keep(malloc(32));
+
+	if (!keeps)
+		free(block);
 	STAY();
 }
 
@@ -77,6 +83,17 @@ int main(int argc, char **argv)
 		mmap(NULL, 2 * SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 	REQUIRE(memory != MAP_FAILED && mprotect(memory + SIZE, SIZE, PROT_NONE) == 0);
+	if (argc > 1 && argv[1][0] == 'w') {
+		keeps = 1;
+		puts("ready");
+		fflush(stdout);
+		getchar();
+		outer(memory + SIZE);
+		puts("done");
+		fflush(stdout);
+		getchar();
+		return 7;
+	}
 	if (argc > 1 && argv[1][0] == 'g')
 		garbage(memory);
 	else

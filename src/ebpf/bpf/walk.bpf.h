@@ -27,6 +27,7 @@
 
 struct walk {
 	uint64_t pc, sp, fp;
+	uint64_t callee_sp, callee_fp; /* of the frame before */
 	uint64_t hash;
 	uint64_t until; /* the walk ends at a frame with this sp or a higher one */
 	struct thread *thread;
@@ -191,13 +192,34 @@ static __always_inline void step_plain(struct walk *walk, uint32_t rule)
 	enter_caller(walk, words[1], cfa, fp, 0);
 }
 
+/*
+ * Reads what a frame pointer elsewhere than on this stack leads to: Go's asmcgocall has called C on
+ * another stack. Two frames in a row must look right. Slightly below sp are frames of functions
+ * that have returned.
+ */
+static __noinline bool read_other_stack(const struct walk *walk, uint64_t words[2])
+{
+	uint64_t next[2];
+
+	return walk->sp - walk->fp > FRAME_SIZE_MAX && !(walk->fp & 7) &&
+	       !bpf_probe_read_user(words, 16, (const void *)walk->fp) && words[0] > walk->fp &&
+	       words[0] - walk->fp <= FRAME_SIZE_MAX && !(words[0] & 7) &&
+	       !bpf_probe_read_user(next, 16, (const void *)words[0]) &&
+	       cached_rule(words[1] - 1) != RULE_UNMAPPED &&
+	       cached_rule(next[1] - 1) != RULE_UNMAPPED;
+}
+
 /* Code without tables: it may keep a chain of frame pointers. */
 static __always_inline void step_frame_pointer(struct walk *walk)
 {
-	uint64_t words[2];
+	uint64_t words[2] = {0, 0};
 
-	if (walk->fp < walk->sp || walk->fp - walk->sp > FRAME_SIZE_MAX || walk->fp & 7 ||
-	    bpf_probe_read_user(words, 16, (const void *)walk->fp)) {
+	if (walk->fp < walk->sp || walk->fp - walk->sp > FRAME_SIZE_MAX) {
+		if (!read_other_stack(walk, words)) {
+			end_walk(walk, STACK_NO_TABLES);
+			return;
+		}
+	} else if (walk->fp & 7 || bpf_probe_read_user(words, 16, (const void *)walk->fp)) {
 		end_walk(walk, STACK_NO_TABLES);
 		return;
 	}
@@ -276,6 +298,22 @@ static __noinline void step_wide(struct walk *walk, uint32_t number)
 	enter_caller(walk, pc, cfa, fp, rule->signal);
 }
 
+/* Goes on from the frame before by its frame pointer, where its tables led to no code. */
+static __always_inline bool enter_other_stack(struct walk *walk)
+{
+	uint64_t words[2] = {0, 0}, fp = walk->callee_fp;
+
+	if (!walk->count || !fp)
+		return false;
+	walk->sp = walk->callee_sp;
+	walk->fp = fp;
+	if (!read_other_stack(walk, words))
+		return false;
+	enter_caller(walk, words[1], fp + 16, words[0], 0);
+	walk->callee_fp = 0;
+	return true;
+}
+
 static long walk_step(uint32_t index, struct walk *walk)
 {
 	uint64_t address = walk->pc - (walk->exact ? 0 : 1);
@@ -285,6 +323,9 @@ static long walk_step(uint32_t index, struct walk *walk)
 		return 1;
 	rule = cached_rule(address);
 	if (rule == RULE_UNMAPPED) {
+		// Go's tables do not know that asmcgocall switches stacks.
+		if (enter_other_stack(walk))
+			return 0;
 		end_walk(walk, STACK_UNMAPPED);
 		return 1;
 	}
@@ -295,6 +336,8 @@ static long walk_step(uint32_t index, struct walk *walk)
 	walk->count++;
 	walk->hash = (walk->hash ^ frame) * 0xff51afd7ed558ccdull;
 	walk->hash ^= walk->hash >> 32;
+	walk->callee_sp = walk->sp;
+	walk->callee_fp = walk->fp;
 	if (rule >= RULE_PLAIN)
 		step_plain(walk, rule);
 	else if (rule == RULE_NONE)

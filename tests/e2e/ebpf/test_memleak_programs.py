@@ -176,6 +176,54 @@ def test_copied_text(mallow, tmp_path):
     assert_reach(stacks, "main")
 
 
+def test_another_stack(mallow, compile_sample):
+    """Code without tables calls C on another stack, as Go does: its frame pointer leads back."""
+    report = report_of(mallow, [compile_sample("without_tables", "gcc", "-O2"), "wait"])
+    stacks = [stack for stack in report["stacks"] if "allocate" in functions(stack)]
+    assert sum(stack["allocations"] for stack in stacks) == 100
+    assert_reach(stacks, "call_on", "call_keeping", "outer", "main")
+
+
+CGO = r"""package main
+/*
+#include <stdlib.h>
+static void *c_alloc(size_t n) { return malloc(n); }
+*/
+import "C"
+import ("bufio"; "fmt"; "os"; "unsafe")
+var kept []unsafe.Pointer
+//go:noinline
+func keepFromGo(n int) { kept = append(kept, C.c_alloc(C.size_t(n))) }
+func main() {
+	fmt.Println("ready")
+	input := bufio.NewReader(os.Stdin)
+	input.ReadString('\n')
+	for i := 0; i < 100; i++ { keepFromGo(10000) }
+	fmt.Println("done")
+	input.ReadString('\n')
+}
+"""
+
+
+@pytest.mark.long
+def test_cgo(mallow, tmp_path):
+    """The stacks of C that Go has called reach the goroutine's first function."""
+    go = need("go")
+    (tmp_path / "cg.go").write_text(CGO)
+    (tmp_path / "go.mod").write_text("module cg\ngo 1.21\n")
+    subprocess.run([go, "build", "-o", "cg", "."], cwd=tmp_path, check=True,
+                   env={**os.environ, "GOCACHE": str(tmp_path / "cache"), "GOTOOLCHAIN": "local"})
+    report = report_of(mallow, [tmp_path / "cg"])
+    [stack] = [stack for stack in report["stacks"] if stack["bytes"] == 1_000_000]
+    assert stack["whole"] and {"main.keepFromGo", "main.main"} <= set(functions(stack))
+    path = tmp_path / "cg.mallow"
+    subprocess.run([mallow, "run", "-o", path, tmp_path / "cg"], input="\n\n", text=True, check=True,
+                   capture_output=True)
+    text = subprocess.run([mallow, "report", "--full", "--top", "1", "--sort", "leaked", path], text=True, check=True,
+                          capture_output=True).stdout
+    assert "main.keepFromGo" in text and "runtime.goexit" in text and "[broken]" not in text
+
+
 def test_code_made_at_run_time(mallow, tmp_path):
     """Frames of a JIT compiler are walked by frame pointer, and named by perf's map. (Without the option node
     interprets at first, and the interpreter's frames are all alike.)"""
