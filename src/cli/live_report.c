@@ -22,6 +22,7 @@ struct report {
 	struct symbolized *symbolized; /* owned */
 	struct plumbing *plumbing;     /* owned */
 	struct live_view_options view;
+	bool unseen; /* not all is in the table: that is said even if nothing is shown */
 	struct style style;
 	struct buf buf; /* the whole report: it is written at once */
 };
@@ -42,7 +43,7 @@ static struct err *put_report(struct report *report, enum live_key key)
 
 	report->view.key = key;
 	err = live_view_create(report->recording, report->symbolized, &report->view, &view);
-	if (err)
+	if (err || (!view.live && !report->unseen))
 		return err;
 	switch (report->options->format) {
 	case LIVE_FLAME_GRAPH:
@@ -161,6 +162,7 @@ static struct err *report_of(const struct live_options *options, const struct re
 	// Nothing is live, and that is all: or so it seems, and then the report says why.
 	if (err || (!recording_summary(recording)->leaked_blocks && !unseen_count))
 		return err;
+	report.unseen = unseen_count;
 	err = name_frames(&report);
 	if (err)
 		return err;

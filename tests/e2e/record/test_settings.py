@@ -574,7 +574,7 @@ def test_chunks_of_php(mallow, agent, tool, tmp_path):
     assert re.sub(r"\D", "", unseen) == str(10 << 20)
     assert "4 chunks" in hint
     report = json.loads(tool("report", "--json", tmp_path / "r").stdout)
-    assert report["unseen"] == [{"mapped_by": "PHP", "mappings": 4, "peak_bytes": 10 << 20}]
+    assert report["unseen"] == [{"kind": "heap", "mapped_by": "PHP", "mappings": 4, "peak_bytes": 10 << 20}]
 
 
 @pytest.mark.parametrize("kind,hinted", [("pool", True), ("mt", True), ("none", False)])
