@@ -22,8 +22,8 @@ static const char *const forcing[][2] = {
 };
 #define FORCING (sizeof(forcing) / sizeof(forcing[0]))
 
-/* The settings, LD_PRELOAD, ASAN_OPTIONS, registry and parent. */
-#define MADE_MAX (SETTING_COUNT + 4 + FORCING)
+/* The settings, LD_PRELOAD, ASAN_OPTIONS, registry, parent and directory. */
+#define MADE_MAX (SETTING_COUNT + 5 + FORCING)
 
 /*
  * Room for the id of a recording. The agent writes its own over it, without allocating, so that the
@@ -81,6 +81,14 @@ static struct err *make_asan_options(struct run_environment *environment)
 		     users ? users : "") < 0)
 		return err_no_memory();
 	return make(environment, "ASAN_OPTIONS", value);
+}
+
+/* Where there is no current directory, programs find out by themselves that they have none. */
+static struct err *make_directory(struct run_environment *environment)
+{
+	auto_free char *directory = getcwd(NULL, 0);
+
+	return directory ? make(environment, RUN_DIRECTORY_VARIABLE, directory) : NULL;
 }
 
 static struct err *make_forcing(struct run_environment *environment)
@@ -149,6 +157,8 @@ struct err *run_environment_create(const struct options *options, const char *li
 		err = make(&environment, REGISTRY_VARIABLE, registry);
 	if (!err)
 		err = make(&environment, "MALLOW_PARENT", NO_PARENT);
+	if (!err)
+		err = make_directory(&environment);
 	if (!err)
 		err = merge(options, &environment);
 	if (err)

@@ -24,6 +24,9 @@
 #define REGISTRY_KEY_SIZE  32
 #define REGISTRY_TEXT_MOST 4096 /* bytes of a message's text; more are cut */
 
+/* The directory of `mallow run`: recordings with a relative name lie there. */
+#define RUN_DIRECTORY_VARIABLE "MALLOW_DIRECTORY"
+
 /* With a descriptor: of the recording or table, but for REGISTRY_REPORT. */
 enum registry_kind {
 	REGISTRY_OPENED = 'o',  /* a process begins: to `mallow run`, or `mallow live` */

@@ -11,12 +11,14 @@
 #include "agent/ground/state.h"
 #include "agent/ground/text.h"
 #include "base/bytes.h"
+#include "trace/registry.h"
 
-#define HIGHEST_FD     1024 /* higher numbers make the kernel grow its table */
-#define NAME_TRIES     100000
-#define BUFFER_LEAST   (1u << 20) /* a few chunks: with less nothing would ever be recorded */
-#define PRIVATE_HEADER (TRACE_PAGE + TIMED_WRITE_SIZE) /* behind it */
-#define BLOCK_SIZE     512                             /* the unit of st_blocks */
+#define HIGHEST_FD      1024 /* higher numbers make the kernel grow its table */
+#define NAME_TRIES      100000
+#define ENTER_AND_WRITE 3          /* of access() */
+#define BUFFER_LEAST    (1u << 20) /* a few chunks: with less nothing would ever be recorded */
+#define PRIVATE_HEADER  (TRACE_PAGE + TIMED_WRITE_SIZE) /* behind it */
+#define BLOCK_SIZE      512                             /* the unit of st_blocks */
 
 static int open_exclusive(const char *path)
 {
@@ -40,10 +42,23 @@ static bool is_no_regular_file(const char *path)
 	return other;
 }
 
+/* Copies the directory of `mallow run`. Returns its size with the NUL; 0: it cannot be used. */
+static long copy_run_directory(char ret[FILE_NAME_MAX])
+{
+	const char *path = config_environment(RUN_DIRECTORY_VARIABLE);
+	size_t size = path ? strlen(path) + 1 : 0;
+
+	if (!path || *path != '/' || size > FILE_NAME_MAX || sys_access(path, ENTER_AND_WRITE))
+		return 0;
+	memcpy(ret, path, size);
+	return (long)size;
+}
+
 /*
  * Makes the path absolute, since the program may change its directory. A child may have changed it
- * before it began, and its recording must still lie beside its parent's. So the directory is the
- * current one at the first recording.
+ * before it began, and its recording must still lie beside its parent's. So the directory is that
+ * of `mallow run`, which also tells programs that are executed later. Where there is none, as in a
+ * chroot, or it must not be written to, it is the current one at the first recording.
  */
 static void make_absolute(char path[FILE_NAME_MAX])
 {
@@ -53,6 +68,8 @@ static void make_absolute(char path[FILE_NAME_MAX])
 
 	if (path[0] == '/')
 		return;
+	if (!length)
+		length = copy_run_directory(directory);
 	if (!length)
 		length = sys_getcwd(directory, sizeof(directory));
 	if (length <= 1 || directory[0] != '/' || (size_t)length + name + 1 > FILE_NAME_MAX)

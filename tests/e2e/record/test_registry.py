@@ -106,13 +106,26 @@ def test_another_user_without_rights_to_finish(run, root):
 @pytest.mark.parametrize("count", [1, 2])
 def test_no_place_for_a_recording(count, run, root):
     """What a program says when it begins scrolls away: the summary says it once more."""
-    script = ("import os, subprocess\nos.mkdir('gone')\nos.chdir('gone')\nos.rmdir('../gone')\n"
+    script = ("import os, subprocess\nos.environ['MALLOW_OUTPUT'] = '/proc/none/r.mallow'\n"
               f"for i in range({count}):\n    subprocess.run(['sleep', '0'])")
     ran = run("-o", "r.mallow", "/usr/bin/python3", "-c", script)
     [line] = re.findall(r"^mallow: (\d+ programs? of this run went unrecorded: .*)$", ran.stderr, re.M)
     assert re.fullmatch(f"{count} programs? of this run went unrecorded: process [1-9]\\d* could "
-                        rf"not create '\S*r\.mallow\.\S+'{', …' if count > 1 else ''}", line), line
+                        rf"not create '/proc/none/r\.mallow\.\S+'{', …' if count > 1 else ''}", line), line
     assert is_finished(root / "r.mallow")
+
+
+def test_a_relative_name_is_the_runs(run, root):
+    """A child that has changed its directory, even to one that is deleted then, records beside the others; where it must
+    not write, it records where it is."""
+    script = (f"mkdir deep && cd deep && sleep 0; cd .. && rm -r deep; mkdir -m 777 open; chmod 755 .; cd open; "
+              f"{' '.join(AS_NOBODY)} sleep 0; :")
+    ran = run("-o", "r.%p.%n.mallow", "sh", "-c", script)
+    beside = {os.path.basename(path) for path in root.glob("*.mallow")}
+    assert len(beside) >= 2 and not (root / "deep").exists()
+    assert all(is_finished(root / name) for name in beside) and listed(ran.stderr)["sleep"] in beside
+    owners = {path.stat().st_uid for path in (root / "open").iterdir()}
+    assert owners == {NOBODY}, ran.stderr
 
 
 @pytest.mark.parametrize("way", ["inherited", "address"])
