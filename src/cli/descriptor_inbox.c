@@ -264,6 +264,17 @@ bool descriptor_inbox_take(struct descriptor_inbox *inbox, struct inbox_message 
 }
 
 static bool send_message(int socket, const struct sockaddr_un *to, socklen_t to_size, int fd,
+bool descriptor_inbox_is_used(struct descriptor_inbox *inbox)
+{
+	if (inbox->inherited >= 0)
+		close(inbox->inherited);
+	inbox->inherited = -1;
+	// ECONNREFUSED: the last descriptor of the other end is closed.
+	return inbox->received[0] >= 0 &&
+	       (send(inbox->received[0], "", 1, MSG_DONTWAIT | MSG_NOSIGNAL) == 1 ||
+		errno == EAGAIN);
+}
+
 			 struct registry_message *head)
 {
 	const struct timeval patience = {.tv_sec = PATIENCE_S};

@@ -46,6 +46,11 @@ void descriptor_inbox_close(struct descriptor_inbox *inbox);
 /* Takes a message without waiting. false: none is there now. */
 bool descriptor_inbox_take(struct descriptor_inbox *inbox, struct inbox_message *ret);
 
+/*
+ * Closes our descriptor of the end that programs inherit. Returns whether another process has one.
+ */
+bool descriptor_inbox_is_used(struct descriptor_inbox *inbox);
+
 /* Whether a file is in memory, as live tables are: using it never waits for somebody else. */
 bool descriptor_inbox_in_memory(int fd);
 

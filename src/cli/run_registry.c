@@ -340,3 +340,8 @@ struct run_images run_registry_images(const struct run_registry *registry)
 		.missing = registry->missing,
 	};
 }
+
+bool run_registry_is_used(struct run_registry *registry)
+{
+	return descriptor_inbox_is_used(&registry->inbox);
+}

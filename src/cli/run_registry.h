@@ -70,6 +70,12 @@ struct run_images run_registry_images(const struct run_registry *registry);
  * Opens a file anew, for reading alone, and closes the old descriptor: the file offset is ours
  * then, and we do not count as who writes it. If that is not allowed, *fd stays.
  */
+/*
+ * After run_registry_end(), and for the last time: whether a process of the run still lives that
+ * has the inherited descriptor. One that has closed it by a system call is not seen.
+ */
+bool run_registry_is_used(struct run_registry *registry);
+
 void run_registry_reopen(int *fd);
 
 /*

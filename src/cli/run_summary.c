@@ -40,6 +40,7 @@ struct image {
 	size_t order;     /* its place among the recordings */
 	char *program;
 	uint32_t pid;
+	bool running;
 	uint64_t peak_bytes, leaked_bytes, total_bytes;
 	char *unseen; /* the first thing that it cannot show, in words; NULL: none */
 };
@@ -116,6 +117,7 @@ static struct image image_of(const char *path, size_t order, const struct record
 		.pid = facts->pid,
 		.peak_bytes = sum->peak_bytes,
 		.leaked_bytes = sum->leaked_bytes,
+		.running = facts->writing,
 		.total_bytes = sum->total_bytes,
 	};
 }
@@ -246,7 +248,7 @@ static void put_next(struct buf *buf, const struct image *image, const char *out
 		buf_text(buf, " is an older one)");
 	}
 	if (image->unreachable) {
-		buf_char(buf, '\n');
+		buf_text(buf, images[i].running ? "  (is still running)\n" : "\n");
 		return;
 	}
 	buf_text(buf, "\n  next        ");

@@ -128,6 +128,43 @@ def test_a_relative_name_is_the_runs(run, root):
     assert owners == {NOBODY}, ran.stderr
 
 
+def test_a_daemon_that_lives_on(run, root):
+    """Whoever lives longer than the run is not in its summary, and the summary says so, also if it has allocated nothing
+    yet."""
+    os.mkfifo(root / "held")
+    (root / "daemon.c").write_text("""
+        #include <fcntl.h>
+        #include <stdlib.h>
+        #include <unistd.h>
+        int main(int count, char **words)
+        {
+            void *volatile kept;
+            char c;
+            int told[2];
+            if (pipe(told) || count < 2)
+                return 1;
+            if (fork()) {
+                close(told[1]);
+                return read(told[0], &c, 1) < 0;
+            }
+            setsid();
+            if (*words[1] == 'a')
+                kept = malloc(1000);
+            close(0), close(1), close(2);
+            close(told[1]);
+            read(open("held", O_RDONLY), &c, 1);
+            return !kept && *words[1] == 'a';
+        }""")
+    subprocess.run(["gcc", "-w", "-o", root / "daemon", root / "daemon.c"], check=True)
+    line = "mallow: processes of this run are still running: "
+    for kind in "ab":
+        ran = run("sh", "-c", f"./daemon {kind}; sleep 0")
+        assert line in ran.stderr, ran.stderr
+        assert ("  (is still running)\n" in ran.stderr) == (kind == "a"), ran.stderr
+        (root / "held").write_text("")
+    assert line not in run("sh", "-c", "sleep 0 & wait").stderr
+
+
 @pytest.mark.parametrize("way", ["inherited", "address"])
 def test_both_ways_to_the_registry(way, run, root):
     """The descriptor goes into other namespaces. Where a program closes it, the address is left."""
