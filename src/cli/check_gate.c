@@ -18,6 +18,7 @@ struct gate {
 	struct narrowed old;            /* the baseline */
 	struct check_baseline baseline; /* recording NULL: none */
 	uint64_t verdicts, broken;
+	bool of_run; /* struct check_subject */
 };
 
 int check_gate_unsure(struct err *err)
@@ -37,9 +38,12 @@ static struct err *find_unseen(const struct narrowed *opened, struct check_subje
 	uint32_t count;
 	struct err *err = sight_list(subject->facts, &list, &count);
 
-	for (uint32_t i = 0; i < count && !subject->unseen; i++)
+	for (uint32_t i = 0; i < count && !subject->unseen; i++) {
 		if (!sight_is_whole(&list[i], 1))
 			subject->unseen = &list[i];
+		else if (!subject->started)
+			subject->started = &list[i];
+	}
 	if (err || !opened->loaded.recording)
 		return err;
 	return resident_unseen(opened->loaded.recording, opened->loaded.symbolized,
@@ -153,7 +157,10 @@ static int judge(struct gate *gate, struct check_report *report, const struct na
 	}
 	if (!err) {
 		subject.verdicts = &verdicts;
-		if (is_unsure(gate, &subject, CHECK_DOUBT_UNSEEN))
+		subject.of_run = gate->of_run;
+		// A program that was not recorded leaves the sums of this one whole.
+		if (is_unsure(gate, &subject, CHECK_DOUBT_UNSEEN) &&
+		    (gate->wanted->merge || subject.unseen || subject.beyond))
 			doubt_all(&verdicts);
 	} else {
 		subject.facts = NULL;
@@ -282,7 +289,10 @@ static int write_report(struct gate *gate, const struct recording_paths *paths)
 int check_gate_run(const struct check_wanted *wanted, const struct recording_paths *paths)
 {
 	struct gate gate = {.wanted = wanted, .baseline.tolerance = wanted->tolerance};
-	int status = open_baseline(&gate);
+	int status;
+
+	gate.of_run = wanted->merge || paths->directories;
+	status = open_baseline(&gate);
 
 	if (status == CLI_OK)
 		status = write_report(&gate, paths);

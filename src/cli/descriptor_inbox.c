@@ -207,7 +207,8 @@ static bool is_valid(const struct descriptor_inbox *inbox, const struct registry
 		differs |= (unsigned char)(head->key[i] ^ inbox->variable[i]);
 	if (size < sizeof(*head) || differs)
 		return false;
-	return head->kind == REGISTRY_REFUSED || may_be_recording(message);
+	return head->kind == REGISTRY_REFUSED || head->kind == REGISTRY_STARTED ||
+	       may_be_recording(message);
 }
 
 /* false: nothing waits there. *valid: what came is a message. */
@@ -263,7 +264,6 @@ bool descriptor_inbox_take(struct descriptor_inbox *inbox, struct inbox_message 
 	return false;
 }
 
-static bool send_message(int socket, const struct sockaddr_un *to, socklen_t to_size, int fd,
 bool descriptor_inbox_is_used(struct descriptor_inbox *inbox)
 {
 	if (inbox->inherited >= 0)
@@ -275,6 +275,7 @@ bool descriptor_inbox_is_used(struct descriptor_inbox *inbox)
 		errno == EAGAIN);
 }
 
+static bool send_message(int socket, const struct sockaddr_un *to, socklen_t to_size, int fd,
 			 struct registry_message *head)
 {
 	const struct timeval patience = {.tv_sec = PATIENCE_S};

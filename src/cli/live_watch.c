@@ -185,6 +185,7 @@ static void note(struct live_watch *watch, int fd, pid_t pid, enum registry_kind
 		watch->ended = true;
 		break;
 	case REGISTRY_REFUSED:
+	case REGISTRY_STARTED:
 		return;
 	}
 	close(fd);

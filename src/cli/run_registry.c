@@ -19,12 +19,13 @@
 #include "hosted/vec.h"
 #include "stream/link_set.h"
 
-#define NAP_MS     50
-#define NAPS_MOST  600                  /* at the end, while there are no descriptors */
-#define END_NS     UINT64_C(2000000000) /* at the end, while messages keep coming */
-#define KEPT_MOST  1000                 /* recordings that keep a descriptor … */
-#define SHARE_MOST 100 /* … of one process, which may execute many programs … */
-#define KEPT_PART  4   /* … but no more than this part of the limit */
+#define NAP_MS       50
+#define NAPS_MOST    600                  /* at the end, while there are no descriptors */
+#define END_NS       UINT64_C(2000000000) /* at the end, while messages keep coming */
+#define KEPT_MOST    1000                 /* recordings that keep a descriptor … */
+#define SHARE_MOST   100 /* … of one process, which may execute many programs … */
+#define STARTED_MOST 100
+#define KEPT_PART    4 /* … but no more than this part of the limit */
 
 struct run_registry {
 	struct descriptor_inbox inbox;
@@ -39,6 +40,7 @@ struct run_registry {
 	pid_t refused_pid;   /* of the first … */
 	char *refused_label; /* … and its path */
 	size_t kept, missing;
+	VEC(char *) started; /* texts of REGISTRY_STARTED, each once */
 };
 
 void run_registry_reopen(int *fd)
@@ -186,6 +188,21 @@ static void raise_limit(struct run_registry *registry)
 		registry->kept_most = limit < KEPT_MOST ? limit + 1 : KEPT_MOST;
 }
 
+/* text: "why\npath". */
+static void add_started(struct run_registry *registry, const char *text)
+{
+	char *copy;
+
+	for (size_t i = 0; i < registry->started.count; i++)
+		if (strcmp(registry->started.items[i], text) == 0)
+			return;
+	if (!strchr(text, '\n') || registry->started.count >= STARTED_MOST)
+		return;
+	copy = strdup(text);
+	if (copy && !vec_push(&registry->started, copy))
+		free(copy);
+}
+
 /* Takes what has come, until that time. false: there are no descriptors for the rest now. */
 static bool take_all(struct run_registry *registry, uint64_t until)
 {
@@ -198,6 +215,8 @@ static bool take_all(struct run_registry *registry, uint64_t until)
 			registry->refused_pid = message.pid;
 			registry->refused_label = strdup(message.text);
 		}
+		if (message.kind == REGISTRY_STARTED)
+			add_started(registry, message.text);
 		if (message.kind == REGISTRY_OPENED)
 			add(registry, &message);
 		else if (message.fd >= 0)
@@ -267,6 +286,9 @@ void run_registry_destroy(struct run_registry *registry)
 	for (size_t i = 0; i < registry->images.count; i++)
 		image_deinit(&registry->images.items[i]);
 	vec_deinit(&registry->images);
+	for (size_t i = 0; i < registry->started.count; i++)
+		free(registry->started.items[i]);
+	vec_deinit(&registry->started);
 	free(registry->refused_label);
 	descriptor_inbox_close(&registry->inbox);
 	if (registry->end >= 0)
@@ -338,6 +360,8 @@ struct run_images run_registry_images(const struct run_registry *registry)
 		.refused_pid = registry->refused_pid,
 		.refused_label = registry->refused_label,
 		.missing = registry->missing,
+		.started = (const char *const *)registry->started.items,
+		.started_count = registry->started.count,
 	};
 }
 

@@ -37,6 +37,10 @@ struct run_images {
 	size_t refused; /* so many images could not create their recordings, and have said why … */
 	pid_t refused_pid;         /* … the first of them; 0: it has no number here … */
 	const char *refused_label; /* … where it would have recorded to; NULL: not known */
+	/* Programs that were executed and not recorded, of which no recording says it: "why\npath".
+	 */
+	const char *const *started;
+	size_t started_count;
 	size_t missing; /* so many that no path leads to are left out, because they were too many */
 };
 
@@ -67,15 +71,15 @@ void run_registry_end(struct run_registry *registry);
 struct run_images run_registry_images(const struct run_registry *registry);
 
 /*
- * Opens a file anew, for reading alone, and closes the old descriptor: the file offset is ours
- * then, and we do not count as who writes it. If that is not allowed, *fd stays.
- */
-/*
  * After run_registry_end(), and for the last time: whether a process of the run still lives that
  * has the inherited descriptor. One that has closed it by a system call is not seen.
  */
 bool run_registry_is_used(struct run_registry *registry);
 
+/*
+ * Opens a file anew, for reading alone, and closes the old descriptor: the file offset is ours
+ * then, and we do not count as who writes it. If that is not allowed, *fd stays.
+ */
 void run_registry_reopen(int *fd);
 
 /*

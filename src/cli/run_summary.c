@@ -51,6 +51,8 @@ struct summary {
 	const struct run_child_end *end;
 	struct image *images;
 	size_t count;
+	const char *const *started; /* of struct run_images */
+	size_t started_count;
 	struct buf main; /* the text about the first image, by by_peak() */
 	const struct image *first;
 	struct symbolizer *symbolizer; /* NULL: nothing is finished any more */
@@ -115,9 +117,9 @@ static struct image image_of(const char *path, size_t order, const struct record
 		.order = order,
 		.program = strdup(file_name(facts->program)),
 		.pid = facts->pid,
+		.running = facts->writing,
 		.peak_bytes = sum->peak_bytes,
 		.leaked_bytes = sum->leaked_bytes,
-		.running = facts->writing,
 		.total_bytes = sum->total_bytes,
 	};
 }
@@ -196,6 +198,31 @@ static void put_unseen(struct buf *buf, const struct style *style, const struct 
 		buf_printf(buf, "  ! … %zu more: mallow info says which\n", texts - UNSEEN_SHOWN);
 }
 
+/* A program that only the registry knows of. Not if the text says it already. */
+static struct err *put_started(struct buf *buf, const struct style *style, const char *started)
+{
+	cleanup(buf_deinit) struct buf text = BUF_EMPTY;
+	auto_free char *why = strndup(started, strcspn(started, "\n"));
+	const struct unseen unseen = {
+		.kind = TRACE_UNSEEN_STARTED,
+		.object = started + strcspn(started, "\n") + 1,
+		.name = why,
+	};
+
+	if (!why)
+		return err_no_memory();
+	unseen_put(&text, NULL, &unseen);
+	if (!buf_string(&text))
+		return err_no_memory();
+	if (buf->size && memmem(buf->data, buf->size, buf_string(&text), text.size))
+		return NULL;
+	style_begin(buf, style, STYLE_WARN);
+	buf_printf(buf, "  ! %s", buf_string(&text));
+	style_end(buf, style);
+	buf_char(buf, '\n');
+	return NULL;
+}
+
 static void put_others(struct buf *buf, const struct image *images, size_t count)
 {
 	buf_printf(buf,
@@ -213,7 +240,7 @@ static void put_others(struct buf *buf, const struct image *images, size_t count
 		style_safe_text(buf, program, strlen(program));
 		buf_text(buf, "  ");
 		shell_path_put(buf, path);
-		buf_char(buf, '\n');
+		buf_text(buf, images[i].running ? "  (is still running)\n" : "\n");
 	}
 	if (count > OTHERS_SHOWN)
 		buf_printf(buf, "           \xe2\x80\xa6 %zu more\n", count - OTHERS_SHOWN);
@@ -248,7 +275,7 @@ static void put_next(struct buf *buf, const struct image *image, const char *out
 		buf_text(buf, " is an older one)");
 	}
 	if (image->unreachable) {
-		buf_text(buf, images[i].running ? "  (is still running)\n" : "\n");
+		buf_char(buf, '\n');
 		return;
 	}
 	buf_text(buf, "\n  next        ");
@@ -336,13 +363,16 @@ static struct image *note(struct summary *summary, const char *path, size_t orde
 static void print(struct summary *summary)
 {
 	cleanup(buf_deinit) struct buf buf = BUF_EMPTY;
+	struct buf *main = &summary->main;
 
 	if (!summary->count)
 		return;
 	buf_init_fd(&buf, STDERR_FILENO, "standard error");
-	buf_put(&buf, summary->main.data, summary->main.size);
 	qsort(summary->images, summary->count, sizeof(*summary->images), by_peak);
-	put_unseen(&buf, &summary->style, summary->images + 1, summary->count - 1);
+	put_unseen(main, &summary->style, summary->images + 1, summary->count - 1);
+	for (size_t i = 0; i < summary->started_count && i < UNSEEN_SHOWN; i++)
+		cli_report_err(put_started(main, &summary->style, summary->started[i]));
+	buf_append(&buf, main);
 	put_next(&buf, &summary->images[0], summary->output);
 	if (summary->count > 1)
 		put_others(&buf, summary->images + 1, summary->count - 1);
@@ -635,6 +665,8 @@ void run_summary_print(const char *program, const struct run_child_end *end,
 		.style = terminal_page(STDERR_FILENO),
 		.end = end,
 		.images = calloc(images->count + 1, sizeof(*summary.images)),
+		.started = images->started,
+		.started_count = images->started_count,
 		.compress = finishing->compress,
 		.output = finishing->output,
 		.private_slots = finishing->private_slots,

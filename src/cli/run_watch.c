@@ -400,6 +400,20 @@ static void add_seen(struct run_watch *watch, size_t i)
 		err_destroy(finish_seen(recorded.label, fd, &image->seen));
 }
 
+/* The first recording that can be added to says which programs of the run were not recorded. */
+static void give_started(struct run_watch *watch)
+{
+	struct run_images all = run_registry_images(watch->registry);
+
+	for (size_t i = 0; i < watch->images.count; i++) {
+		if (!all.items[i].path || !watch->images.items[i].seen.ended_ns)
+			continue;
+		watch->images.items[i].seen.started = all.started;
+		watch->images.items[i].seen.started_count = all.started_count;
+		return;
+	}
+}
+
 void run_watch_stop(struct run_watch *watch, const struct run_child_end *end)
 {
 	struct watched *last;
@@ -416,6 +430,7 @@ void run_watch_stop(struct run_watch *watch, const struct run_child_end *end)
 		last->seen.ended_ns = end->ended_ns;
 		take_peak(watch, &last->seen, end);
 	}
+	give_started(watch);
 	for (size_t i = 0; i < watch->images.count; i++) {
 		let_go(watch, &watch->images.items[i]);
 		add_seen(watch, i);

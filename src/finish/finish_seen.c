@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -118,14 +119,32 @@ static void begin_stream(struct seen_file *file, struct buf *out, struct record_
 /* Writes a record that begins with its time. fields[0] is for that. */
 static void put_record(const struct seen_file *file, struct record_stream *stream,
 		       enum trace_record kind, uint64_t monotonic_ns, uint64_t *fields,
-		       size_t count)
+		       size_t count, const char *text, size_t size)
 {
-	if (record_stream_is_full_for(stream, count, 0)) {
+	if (record_stream_is_full_for(stream, count, size)) {
 		record_stream_seal(stream);
 		record_stream_begin(stream, file->now_ticks, file->now_ns);
 	}
 	fields[0] = zigzag((int64_t)(ticks_at(file, monotonic_ns) - file->now_ticks));
-	record_stream_fact(stream, kind, fields, count, NULL, 0);
+	record_stream_fact(stream, kind, fields, count, text, size);
+}
+
+/* started: "why\npath". */
+static struct err *put_started(const struct seen_file *file, struct record_stream *stream,
+			       const struct seen *seen, const char *started)
+{
+	uint64_t fields[] = {0, TRACE_UNSEEN_STARTED, 0};
+	size_t why = strcspn(started, "\n");
+	auto_free char *text = NULL;
+	int size = asprintf(&text, "%s%c%.*s%c%c", started + why + 1, 0, (int)why, started, 0, 0);
+
+	if (size < 0) {
+		text = NULL;
+		return err_no_memory();
+	}
+	put_record(file, stream, TRACE_RECORD_UNSEEN, seen->ended_ns, fields,
+		   sizeof(fields) / sizeof(fields[0]), text, (size_t)size);
+	return NULL;
 }
 
 static enum trace_end end_of(const struct seen *seen, uint32_t *status)
@@ -151,6 +170,7 @@ static struct err *put_records(struct seen_file *file, const struct seen *seen, 
 {
 	const struct seen_sample *samples = seen->samples.items;
 	struct record_stream stream;
+	struct err *err = NULL;
 	uint32_t status;
 
 	begin_stream(file, out, &stream);
@@ -165,19 +185,21 @@ static struct err *put_records(struct seen_file *file, const struct seen *seen, 
 
 		if (samples[i].monotonic_ns > file->header.start_monotonic_ns)
 			put_record(file, &stream, TRACE_RECORD_MEMORY, samples[i].monotonic_ns,
-				   fields, sizeof(fields) / sizeof(fields[0]));
+				   fields, sizeof(fields) / sizeof(fields[0]), NULL, 0);
 	}
+	for (size_t i = 0; !err && i < seen->started_count; i++)
+		err = put_started(file, &stream, seen, seen->started[i]);
 	if (is_end(file, seen)) {
 		uint64_t fields[] = {0, seen->ended_ns, end_of(seen, &status), 0, 1};
 
 		fields[3] = status;
 		put_record(file, &stream, TRACE_RECORD_END, seen->ended_ns, fields,
-			   sizeof(fields) / sizeof(fields[0]));
+			   sizeof(fields) / sizeof(fields[0]), NULL, 0);
 	}
 	if (stream.payload.size)
 		record_stream_seal(&stream);
 	record_stream_deinit(&stream);
-	return buf_finish(out);
+	return err ? err : buf_finish(out);
 }
 
 static struct err *put_at(int fd, const char *name, const void *data, size_t size, uint64_t offset)

@@ -26,6 +26,9 @@ struct seen {
 	uint64_t ended_ns; /* when it ended, CLOCK_MONOTONIC; 0: not known */
 	bool waited;       /* how it ended is known: */
 	int wait_status;   /* as waitpid() says it */
+	/* Programs of the run that were executed and not recorded: "why\npath". Borrowed. */
+	const char *const *started;
+	size_t started_count;
 };
 
 /*

@@ -84,8 +84,11 @@ void unseen_put(struct buf *buf, const struct recording_facts *facts, const stru
 		buf_text(buf, " is not seen. Without it in LD_PRELOAD it is");
 		return;
 	case TRACE_UNSEEN_STARTED:
-		buf_text(buf, ": what it started was not recorded");
-		put_between(buf, " (", unseen->name, ")");
+		// The program itself is the reason; otherwise the preload ends there.
+		buf_text(buf, strncmp(unseen->name, "it is ", 6) == 0
+				      ? " was not recorded"
+				      : " was not recorded, nor what it started");
+		put_between(buf, ": ", unseen->name, "");
 		return;
 	case TRACE_UNSEEN_RESIDENT:
 		buf_printf(buf,

@@ -31,6 +31,11 @@
 enum registry_kind {
 	REGISTRY_OPENED = 'o',  /* a process begins: to `mallow run`, or `mallow live` */
 	REGISTRY_REFUSED = 'x', /* without a descriptor: it could not create its recording */
+	/*
+	 * Without a descriptor: a process that has no recording executes a program that will have
+	 * none. The text: why, a newline, and the program's path.
+	 */
+	REGISTRY_STARTED = 'u',
 	/* To `mallow live` alone. */
 	REGISTRY_REPORT = 'r',  /* the descriptor is of a report: print it */
 	REGISTRY_MAKE = 'm',    /* no helper could make a report: make it … */

@@ -116,7 +116,8 @@ static struct err *write_check(struct buf *buf, const struct recording *recordin
 	struct verdicts verdicts = {0};
 	const struct unseen unseen = {TRACE_UNSEEN_LINKED, 0, "/a.so", "jemalloc", "je_malloc"};
 	struct check_subject subject = {"a.mallow", "a.mallow", recording_facts(recording),
-					&verdicts,  &unseen,    0};
+					&verdicts,  &unseen,    &unseen,
+					false,      0};
 	struct err *err = verdicts_make(&limits, &baseline, recording, symbolized, NULL, &verdicts);
 
 	for (enum check_format format = CHECK_TEXT; !err && format <= CHECK_GITHUB; format++) {

@@ -12,8 +12,8 @@
 #include "agent/ground/signal_bracket.h"
 #include "agent/ground/state.h"
 #include "agent/ground/text.h"
+#include "agent/helper/registry.h"
 #include "agent/life/environment.h"
-#include "agent/life/thread.h"
 #include "agent/record/fact_record.h"
 #include "agent/unwind/arch.h"
 #include "base/program_head.h"
@@ -135,6 +135,18 @@ static void write_record(struct thread *thread, const struct fact_record *record
 		fact_record_put(thread, record);
 }
 
+/* Tells `mallow run`, which writes it into a recording of the run. */
+static void tell(const char *program, const char *why)
+{
+	struct text text;
+
+	text_init(&text, look.text, sizeof(look.text));
+	text_string(&text, why);
+	text_char(&text, '\n');
+	text_string(&text, program);
+	registry_tell(-1, REGISTRY_STARTED, look.text, false);
+}
+
 static void record_unseen(const char *program, const char *why)
 {
 	struct fact_record record = {.kind = TRACE_RECORD_UNSEEN, .has_time = true};
@@ -143,9 +155,12 @@ static void record_unseen(const char *program, const char *why)
 	struct text text;
 	uint64_t outer;
 
-	// A child that executes before it allocates begins its recording for this.
-	if ((!thread || !thread->cursor) && process_state() == PROCESS_NEW)
-		thread = thread_begin_slow();
+	// A child that executes before it allocates has no recording, and begins none for this: it
+	// might have no place for it.
+	if ((!thread || !thread->cursor) && process_state() == PROCESS_NEW) {
+		tell(program, why);
+		return;
+	}
 	if (!thread || !thread->cursor || thread->busy)
 		return;
 	text_init(&text, look.text, sizeof(look.text));

@@ -43,7 +43,7 @@ struct err *sight_list(const struct recording_facts *facts, const struct unseen 
 
 /*
  * Whether the recording's sums can be judged: nothing in the list is memory of this very program.
- * A program that was started and not recorded is none.
+ * A program that was started and not recorded is none; but a whole run cannot be judged without it.
  */
 bool sight_is_whole(const struct unseen *list, uint32_t count);
 

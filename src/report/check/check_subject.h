@@ -28,7 +28,9 @@ struct check_subject {
 	const struct recording_facts *facts; /* NULL: it could not be read */
 	const struct verdicts *verdicts;     /* NULL if it could not */
 	const struct unseen *unseen;         /* the first that counts; NULL: none */
-	uint64_t beyond;                     /* as of resident_unseen() */
+	const struct unseen *started;        /* the first program that is not recorded; or NULL */
+	bool of_run;     /* all of a run is judged, so a program that is not recorded counts */
+	uint64_t beyond; /* as of resident_unseen() */
 };
 
 #endif

@@ -5,6 +5,7 @@
 #include "report/check/check_words.h"
 #include "report/format.h"
 #include "report/text/text_report.h"
+#include "report/unseen.h"
 
 #define INDENT "          "
 
@@ -68,6 +69,11 @@ void check_text_add(struct check_report *report, const struct check_subject *sub
 		check_doubt_put(report->buf, subject, doubt);
 		if (subject->facts && !check_allows(report->about, subject, doubt))
 			buf_printf(report->buf, " (%s)", check_doubt_option(doubt));
+		buf_char(report->buf, '\n');
+	}
+	if (subject->started && !subject->of_run) {
+		put_word(report, "note", false);
+		unseen_put(report->buf, subject->facts, subject->started);
 		buf_char(report->buf, '\n');
 	}
 	for (uint32_t i = 0; subject->verdicts && i < subject->verdicts->count; i++)

@@ -167,7 +167,7 @@ const char *check_doubt_option(enum check_doubt doubt)
 bool check_has_doubt(const struct check_subject *subject, enum check_doubt doubt)
 {
 	if (doubt == CHECK_DOUBT_UNSEEN)
-		return subject->unseen || subject->beyond;
+		return subject->unseen || subject->beyond || (subject->of_run && subject->started);
 	return !subject->facts || !subject->facts->complete;
 }
 
@@ -205,6 +205,9 @@ void check_doubt_put(struct buf *buf, const struct check_subject *subject, enum 
 	if (doubt == CHECK_DOUBT_UNSEEN && subject->unseen) {
 		buf_text(buf, "not all memory was seen: ");
 		unseen_put(buf, subject->facts, subject->unseen);
+	} else if (doubt == CHECK_DOUBT_UNSEEN && !subject->beyond) {
+		buf_text(buf, "not all programs were seen: ");
+		unseen_put(buf, subject->facts, subject->started);
 	} else if (doubt == CHECK_DOUBT_UNSEEN) {
 		buf_printf(buf,
 			   "not all memory was seen: %s is resident beyond what malloc handed out, "

@@ -57,7 +57,7 @@ def listed(stderr):
 
 def unseen(stderr):
     """{program: why}: what the summary says of programs that were not recorded."""
-    return dict(re.findall(r"^  ! (?:.* \(\d+\): )?(\S+): what it started was not recorded \((.*)\)$", stderr, re.M))
+    return dict(re.findall(r"^  ! (?:.* \(\d+\): )?(\S+) was not recorded(?:, nor what it started)?: (.*)$", stderr, re.M))
 
 
 def is_finished(path):
@@ -228,7 +228,7 @@ def test_a_chroot_without_the_library(command, mallow, agent, root):
     ["bash", "-c", "./fixed; ./plain; ./risen; ./script; :"],  # by fork; the child has not allocated
     ["/usr/bin/python3", "-c", "import subprocess\nfor name in 'fixed', 'plain', 'risen', 'script':"
      " subprocess.run(['./' + name], check=True, close_fds=False)"]])  # by posix_spawn
-def test_programs_that_are_not_recorded(starter, run, root):
+def test_programs_that_are_not_recorded(starter, run, root, tool):
     """The recording of who starts them says so, and why, and so does the summary: static and set-uid programs, also as
     interpreters of scripts."""
     (root / "main.c").write_text("int main(void) { return 0; }")
@@ -238,9 +238,40 @@ def test_programs_that_are_not_recorded(starter, run, root):
     (root / "script").chmod(0o755)
     os.chown(root / "risen", NOBODY, NOBODY)
     (root / "risen").chmod(0o4755)
-    said = unseen(run(*starter).stderr)
+    ran = run(*starter)
+    said = unseen(ran.stderr)
+    assert len(re.findall("^  ! .*fixed was not recorded", ran.stderr, re.M)) == 1, ran.stderr
     assert said == {"fixed": "it is statically linked", "script": "it is statically linked",
                     "risen": "it gains privileges, and the system then preloads nothing"}
+    assert any(one["object"] == "./fixed" for path in root.glob("*.mallow") for one in tool.info(path)["unseen"])
+
+
+def test_a_fact_begins_no_recording(run, root):
+    """A child that has not allocated, in a chroot where nothing can be written: no complaint on its stderr."""
+    where = make_chroot(root / "there", need("echo"))
+    source = root / "starts.c"
+    source.write_text("""
+        #include <stdlib.h>
+        #include <unistd.h>
+        #include <sys/wait.h>
+        int main(int count, char **words)
+        {
+            void *volatile kept = malloc(10);
+            int status = 1;
+            if (fork() == 0) {
+                if (chroot(words[1]) || chdir("/") || setuid(65534))
+                    _exit(1);
+                execv(words[2], (char *[]){"echo", "hi", 0});
+                _exit(2);
+            }
+            free(kept);
+            wait(&status);
+            return status != 0;
+        }""")
+    subprocess.run(["gcc", "-w", "-o", root / "starts", source], check=True)
+    ran = run("./starts", where, need("echo"))
+    assert ran.stdout == "hi\n" and "cannot" not in ran.stderr.replace("libmallow.so cannot", ""), ran.stderr
+    assert unseen(ran.stderr) == {"echo": "libmallow.so cannot be opened where it runs"}
 
 
 @pytest.mark.parametrize("command", ["run", "live"])

@@ -173,14 +173,21 @@ def test_records(tmp_path, tool):
     found = {one["object"]: one for one in tool.info(path)["unseen"]}
     assert list(found) == ["/lib/front.so", "/usr/bin/sudo", "/lib/a.so", "/lib/later.so"]
     assert found["/lib/a.so"]["peak_bytes"] == 6 << 20 and "at most 6.29 MB" in found["/lib/a.so"]["text"]
-    assert found["/usr/bin/sudo"]["text"] == "sudo: what it started was not recorded (set-uid)"
+    assert found["/usr/bin/sudo"]["text"] == "sudo was not recorded, nor what it started: set-uid"
     assert found["/lib/front.so"]["text"].startswith("'/lib/front.so' is preloaded, and its malloc comes before")
     assert (found["/lib/later.so"]["kind"], found["/lib/later.so"]["name"]) == ("other", None)
     assert tool("check", "--max-peak", "1M", path, check=False).returncode == 3
     tool("finish", path)
     assert {one["object"]: one for one in tool.info(path)["unseen"]} == found
     started = made(tmp_path, (4, 0, "/usr/bin/sudo", "set-uid", ""))
-    assert "  holds   peak" in tool("check", "--max-peak", "1M", started).stdout
-    assert "  ! sudo: what it started was not recorded" in tool("report", started).stdout
+    judged = tool("check", "--max-peak", "1M", started).stdout
+    assert "  holds   peak" in judged and "  note    sudo was not recorded, nor what it started: set-uid\n" in judged
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / "r.mallow").write_bytes(started.read_bytes())
+    for words in (["--merge", started], [tmp_path / "run"]):
+        judged = tool("check", "--max-peak", "1M", *words, check=False)
+        assert judged.returncode == 3 and "  doubt   not all programs were seen: sudo was not" in judged.stdout
+        assert tool("check", "--allow-unseen", "--max-peak", "1M", *words).returncode == 0
+    assert "  ! sudo was not recorded, nor what it started: set-uid\n" in tool("report", started).stdout
     merged = json.loads(tool("report", "--merge", "--json", path, started).stdout)
     assert {one["object"] for one in merged["unseen"]} == set(found)
