@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/vfs.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -437,6 +438,24 @@ static void take_in(struct summary *summary, const char *path, int fd, size_t i,
 		finish(summary, path, &loaded);
 }
 
+/*
+ * Whether the file was removed before its message was read. Then it is gone, as one that is removed
+ * later: what is said must not depend on which of the two came first.
+ */
+static bool is_removed(const struct run_image *image)
+{
+	struct stat status;
+
+	return *image->label == '/' && fstat(image->fd, &status) == 0 && status.st_nlink == 0;
+}
+
+static void say_removed(struct summary *summary, const struct run_image *image, bool last)
+{
+	cli_error(CLI_FAILED, "cannot open '%s': %s", image->label, strerror(ENOENT));
+	if (last)
+		print(summary);
+}
+
 /* One of our own recordings, in a place that only its process sees. */
 static void take_in_sandboxed(struct summary *summary, struct run_image *image, size_t i, bool last)
 {
@@ -590,6 +609,8 @@ static void load_all(struct summary *summary, struct run_images *images)
 
 		if (image->path)
 			take_in(summary, image->path, -1, i, last);
+		else if (image->uid == geteuid() && is_removed(image))
+			say_removed(summary, image, last);
 		else if (image->uid == geteuid())
 			take_in_sandboxed(summary, image, i, last);
 		else

@@ -132,12 +132,12 @@ def test_bounded_while_nobody_receives(threads, slots, start, tool, tmp_path):
         streamed.round(100_000 // threads)
         assert_bounded(recording, threads)
     before = lost(recording)
-    assert before > streamed.events // 2 or slots == "private"  # then the header is written at the end
+    assert before > streamed.events // 2 or slots == "private"  # then the header lags behind
     # The receiver comes back.
     assert recording.pull() > BUFFER // 2
     time.sleep(0.02)  # the agent looks again when the kernel's clock has ticked
     streamed.round(1000)
-    assert lost(recording) == before
+    assert lost(recording) == before or slots == "private"
     recording.pull()
     streamed.round(300_000 // threads)
     assert lost(recording) > before or slots == "private"

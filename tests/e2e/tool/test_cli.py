@@ -697,10 +697,11 @@ def test_summary_names_the_signal(mallow, agent, tmp_path):
 
 @pytest.mark.parametrize("script,status,said", [
     ("rm r.mallow; exit 3", 3, "cannot open '{path}': No such file or directory"),
-    (": >r.mallow; kill -9 $$", 137, "'{path}' is no recording: it is empty"),
+    (": >r.mallow; kill -9 $$", 137, "recording '{path}' stopped: the program cuts the file; later events are lost\n"
+         "mallow: '{path}' is no recording: it is empty"),
     ("rm -r ../folder; exit 3", 3, "cannot open '{path}': No such file or directory")], ids=str)
 def test_recording_that_is_gone(script, status, said, mallow, agent, tmp_path):
-    """One line says so, and the status is the program's."""
+    """It is said, and the status is the program's."""
     folder = tmp_path / "folder"
     folder.mkdir()
     run = mallow_run(mallow, "run", "--follow=0", "--slots=private", "-o", "r.mallow", "sh", "-c", script,
