@@ -31,6 +31,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct symbols_section *section = NULL;
 	struct err *err = symbols_section_open(data, size, &section);
 	uint32_t module;
+	const char *note;
+	bool named;
 
 	if (err) {
 		err_destroy(err);
@@ -41,6 +43,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 						(const uint8_t *)"\1\2", kind ? 2 : 0);
 		for (uint64_t address = 0; module != UINT32_MAX && address < ADDRESSES; address++)
 			find(section, module, address);
+		if (module == UINT32_MAX)
+			continue;
+		find(section, module, SYMBOLS_NOTE);
+		note = symbols_section_note(section, module, &named);
+		read_bytes += note ? strlen(note) : named;
 	}
 	symbols_section_close(section);
 	return 0;

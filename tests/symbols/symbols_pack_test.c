@@ -43,6 +43,7 @@ WRAP(calloc, (size_t count, size_t size), (count, size))
 WRAP(realloc, (void *p, size_t size), (p, size))
 
 static uint64_t bias;
+static volatile size_t read_bytes; /* so that no reading is optimised away */
 
 static int take_bias(struct dl_phdr_info *info, size_t size, void *unused)
 {
@@ -151,7 +152,7 @@ static void round_trip(void **unused)
 
 	assert_ok(symbols_section_open((uint8_t *)bytes.data, bytes.size, &section));
 	assert_int_equal(symbols_section_module(section, NULL, NULL, 0), UINT32_MAX);
-	assert_int_equal(symbols_section_module(section, "/no/such/lib.so", NULL, 0), UINT32_MAX);
+	assert_int_equal(symbols_section_module(section, "/no/such", NULL, 0), UINT32_MAX);
 	assert_int_equal(symbols_section_module(section, "/proc/self/exe", (uint8_t *)"x", 1),
 			 UINT32_MAX);
 
@@ -165,6 +166,17 @@ static void round_trip(void **unused)
 	assert_ok(symbols_section_find(section, module, (uintptr_t)fails - bias + 1, &symbols,
 				       &count));
 	assert_int_equal(count, 0);
+
+	// Why the library has no names is there, too; the program has all.
+	bool named;
+	uint32_t library = symbols_section_module(section, "/no/such/lib.so", NULL, 0);
+
+	assert_null(symbols_section_note(section, module, &named));
+	assert_true(named);
+	assert_int_equal(library, 1);
+	assert_string_equal(symbols_section_note(section, library, &named),
+			    "/no/such/lib.so: No such file or directory");
+	assert_false(named);
 	symbols_section_close(section);
 
 	give(recording, bytes.data, bytes.size);
@@ -216,16 +228,29 @@ static void without_files(void **unused)
 	recording_close(recording);
 }
 
-/* Nothing to name: nothing is written. */
-static void nothing(void **unused)
+/* No frame is named: the notes alone are written, and hold where no file was looked at yet. */
+static void notes_alone(void **unused)
 {
 	struct recording *recording = open_sample("/no/such/program");
+	struct symbolized *symbolized;
 	struct buf bytes;
 
 	packed(recording, &bytes);
-	assert_int_equal(bytes.size, 0);
+	give(recording, bytes.data, bytes.size);
+	assert_ok(symbolized_create(recording, NULL, &symbolized));
+	for (uint32_t module = 0; module < 3; module++)
+		assert_string_equal(symbolized_note(symbolized, module),
+				    module < 2 ? "/no/such/program: No such file or directory"
+					       : "/no/such/lib.so: No such file or directory");
+	assert_false(frame_at(symbolized, 0)->has_symbol);
+	symbolized_destroy(symbolized);
 	buf_deinit(&bytes);
 	recording_close(recording);
+}
+
+static size_t text_size(const char *text)
+{
+	return text ? strlen(text) : 0;
 }
 
 /* Each byte changed in three ways, and each length: read or refused, and all frames have names. */
@@ -264,6 +289,8 @@ static void damage(void **unused)
 			assert_ok(symbolized_frame(symbolized, frame, &lines, &count));
 			assert_true(count && lines->function);
 		}
+		for (uint32_t module = 0; module < 3; module++)
+			read_bytes += text_size(symbolized_note(symbolized, module));
 		symbolized_destroy(symbolized);
 		err_destroy(err);
 	}
@@ -322,8 +349,8 @@ static void no_memory(void **unused)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(round_trip), cmocka_unit_test(without_files),
-		cmocka_unit_test(nothing),    cmocka_unit_test(damage),
+		cmocka_unit_test(round_trip),  cmocka_unit_test(without_files),
+		cmocka_unit_test(notes_alone), cmocka_unit_test(damage),
 		cmocka_unit_test(no_memory),
 	};
 

@@ -128,13 +128,6 @@ const struct recording *symbolized_recording(const struct symbolized *symbolized
 	return symbolized->recording;
 }
 
-const char *symbolized_note(const struct symbolized *symbolized, uint32_t module)
-{
-	const struct symbol_module *file = symbolized->sources[module].file;
-
-	return file ? symbol_module_note(file) : NULL;
-}
-
 const char *symbolized_path(const struct symbolized *symbolized,
 			    const struct recorded_module *module)
 {
@@ -178,21 +171,42 @@ static bool is_program(const struct symbolized *symbolized, const struct recorde
 	return !module->path[0] || strcmp(module->path, program) == 0;
 }
 
-/* Looks into the names that the recording has. *count 0: it has none for that address. */
-static struct err *find_in_section(struct symbolized *symbolized, struct name_source *source,
-				   const struct recorded_module *module, uint64_t address,
-				   const struct symbol **ret, size_t *count)
+/* Whether the recording has names or a note of a module. module NULL: code in no module. */
+static bool is_in_section(const struct symbolized *symbolized, struct name_source *source,
+			  const struct recorded_module *module)
 {
-	*count = 0;
 	if (!symbolized->section)
-		return NULL;
+		return false;
 	if (!source->section_known) {
 		source->section = symbols_section_module(
 			symbolized->section, module ? symbolized_path(symbolized, module) : NULL,
 			module ? module->build_id : NULL, module ? module->build_id_size : 0);
 		source->section_known = true;
 	}
-	if (source->section == RECORDING_NONE)
+	return source->section != RECORDING_NONE;
+}
+
+const char *symbolized_note(const struct symbolized *symbolized, uint32_t module)
+{
+	struct name_source *source = &symbolized->sources[module];
+	const char *here = source->file ? symbol_module_note(source->file) : NULL, *recorded;
+	bool named;
+
+	if (!is_in_section(symbolized, source,
+			   &recording_modules(symbolized->recording, &(uint32_t){0})[module]))
+		return here;
+	recorded = symbols_section_note(symbolized->section, source->section, &named);
+	// Where all names come from a file of this machine, that is what counts.
+	return recorded && (named || here || !source->file) ? recorded : here;
+}
+
+/* Looks into the names that the recording has. *count 0: it has none for that address. */
+static struct err *find_in_section(struct symbolized *symbolized, struct name_source *source,
+				   const struct recorded_module *module, uint64_t address,
+				   const struct symbol **ret, size_t *count)
+{
+	*count = 0;
+	if (address == SYMBOLS_NOTE || !is_in_section(symbolized, source, module))
 		return NULL;
 	return symbols_section_find(symbolized->section, source->section, address, ret, count);
 }

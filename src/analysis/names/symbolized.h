@@ -99,8 +99,9 @@ struct err *symbolized_symbols(struct symbolized *symbolized, uint32_t frame,
 			       const struct symbol **ret, size_t *count);
 
 /*
- * What is wrong with the file of a module's names (symbol_module_note()), as far as is known from
- * the frames asked for. NULL: nothing, or no file was read.
+ * What is wrong with the file of a module's names (symbol_module_note()): as the recording says, if
+ * the names are its own, else as far as is known from the frames asked for. NULL: nothing, or no
+ * file was read.
  */
 const char *symbolized_note(const struct symbolized *symbolized, uint32_t module);
 

@@ -143,13 +143,14 @@ static struct err *collect_positions(struct pack *pack)
 	for (uint32_t i = 0; i < count; i++) {
 		uint32_t module = frames[i].module;
 		bool bare = module == RECORDING_NONE;
+		uint64_t address = frames[i].pc - 1 - (bare ? 0 : modules[module].bias);
 
-		if (bare && frames[i].pc <= TRACE_PC_LAST_SPECIAL)
+		if ((bare && frames[i].pc <= TRACE_PC_LAST_SPECIAL) || address == SYMBOLS_NOTE)
 			continue;
 		pack->positions.items[pack->positions.count++] = (struct packed_position){
 			.file = bare ? 0 : file_of[module],
 			.frame = i,
-			.address = frames[i].pc - 1 - (bare ? 0 : modules[module].bias),
+			.address = address,
 		};
 	}
 	if (pack->positions.count)
@@ -213,11 +214,24 @@ static struct err *put_module(struct pack *pack, const struct packed_file *file)
 	return buf_finish(&pack->module);
 }
 
+/* Appends a position to those of its file. last: the one before. */
+static struct err *put_position(struct pack *pack, struct packed_file *file, uint64_t address,
+				uint64_t *last, const struct symbol *symbols, size_t count)
+{
+	put_varint(&pack->module, address - *last);
+	*last = address;
+	file->count++;
+	return put_symbols(pack, symbols, count);
+}
+
 /* Packs the positions of one file, from first on. *end: where the next file begins. */
 static struct err *pack_file(struct pack *pack, size_t first, size_t *end)
 {
 	const struct packed_position *positions = pack->positions.items;
+	const struct recorded_frame *frames =
+		recording_frames(symbolized_recording(pack->symbolized), &(uint32_t){0});
 	struct packed_file *file = &pack->files.items[positions[first].file];
+	const char *note = NULL, *found;
 	uint64_t last = 0;
 	size_t i;
 
@@ -234,16 +248,23 @@ static struct err *pack_file(struct pack *pack, size_t first, size_t *end)
 		if (i > first && positions[i].address == positions[i - 1].address)
 			continue;
 		err = symbolized_symbols(pack->symbolized, positions[i].frame, &symbols, &count);
-		if (!err && has_names(symbols, count)) {
-			put_varint(&pack->module, positions[i].address - last);
-			last = positions[i].address;
-			file->count++;
-			err = put_symbols(pack, symbols, count);
-		}
+		if (!err && has_names(symbols, count))
+			err = put_position(pack, file, positions[i].address, &last, symbols, count);
+		if (err)
+			return err;
+		found = file->module ? symbolized_note(pack->symbolized,
+						       frames[positions[i].frame].module)
+				     : NULL;
+		note = found ? found : note;
+	}
+	*end = i;
+	if (note) {
+		const struct symbol symbol = {.raw_function = note};
+		struct err *err = put_position(pack, file, SYMBOLS_NOTE, &last, &symbol, 1);
+
 		if (err)
 			return err;
 	}
-	*end = i;
 	return file->count ? put_module(pack, file) : NULL;
 }
 

@@ -6,8 +6,8 @@
 #include "hosted/buf.h"
 
 /*
- * Appends the names of all frames to ret, a buffer in memory; nothing if no frame has a name. Names
- * that the recording has already are included, so finishing it twice loses none.
+ * Appends the names of all frames to ret, a buffer in memory, and why names are missing; nothing if
+ * there is neither. What the recording has already is included, so finishing it twice loses none.
  */
 struct err *symbols_pack(struct symbolized *symbolized, recording_progress *progress,
 			 void *argument, struct buf *ret);

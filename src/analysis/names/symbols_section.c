@@ -254,6 +254,26 @@ static const struct position *find_position(const struct symbols_section *sectio
 	return &section->positions.items[low];
 }
 
+const char *symbols_section_note(const struct symbols_section *section, uint32_t module,
+				 bool *named)
+{
+	const struct section_module *in = &section->modules.items[module];
+	const struct position *position = find_position(section, in, SYMBOLS_NOTE);
+	struct symbol symbol;
+
+	*named = in->count > (position != NULL);
+	if (!position)
+		return NULL;
+
+	struct cursor cursor =
+		cursor_make(position->symbols, (size_t)(section->end - position->symbols));
+
+	cursor_varint(&cursor); // offset
+	cursor_varint(&cursor); // count, at least 1
+	read_symbol(section, &cursor, &symbol);
+	return symbol.raw_function;
+}
+
 struct err *symbols_section_find(struct symbols_section *section, uint32_t module, uint64_t address,
 				 const struct symbol **ret, size_t *count)
 {

@@ -16,6 +16,12 @@
 
 #define SYMBOLS_VERSION 1
 
+/*
+ * The position of a module's note, an address at which no code lies: its symbol's name is the note.
+ * Readers that do not know it never ask for that address.
+ */
+#define SYMBOLS_NOTE UINT64_MAX
+
 /* Kinds of modules. */
 enum symbols_module_kind {
 	SYMBOLS_NO_MODULE = 0, /* code made at run time; addresses are the process's */
@@ -42,5 +48,12 @@ uint32_t symbols_section_module(const struct symbols_section *section, const cha
  */
 struct err *symbols_section_find(struct symbols_section *section, uint32_t module, uint64_t address,
 				 const struct symbol **ret, size_t *count);
+
+/*
+ * What was wrong with the file when its names were packed; NULL: nothing. *named: the module has
+ * names here. The text lives as long as data.
+ */
+const char *symbols_section_note(const struct symbols_section *section, uint32_t module,
+				 bool *named);
 
 #endif

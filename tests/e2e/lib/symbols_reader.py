@@ -1,6 +1,7 @@
 """
 An independent reader of the names that a finished recording carries, from docs/trace-format.md
-alone ("Symbols"). symbols_of(path) gives {(path or None, build id): {address: Position}}.
+alone ("Symbols"). symbols_of(path) gives {(path or None, build id): {address: Position}}, and
+notes_of(path) {path: why its names are missing}.
 """
 import collections
 
@@ -8,6 +9,7 @@ import mallow_reader
 
 Position = collections.namedtuple("Position", "offset functions")
 Function = collections.namedtuple("Function", "name file line inlined")
+NOTE = 2**64 - 1
 
 
 class Bytes:
@@ -70,4 +72,17 @@ def parse(payload):
 
 def symbols_of(path):
     payload = payload_of(path.read_bytes())
-    return parse(payload) if payload is not None else None
+    if payload is None:
+        return None
+    return {module: {address: position for address, position in positions.items() if address != NOTE}
+            for module, positions in parse(payload).items()}
+
+
+def notes_of(path):
+    notes = {}
+    for (module, _), positions in parse(payload_of(path.read_bytes())).items():
+        if NOTE in positions:
+            (note,) = positions[NOTE].functions
+            assert module and not (positions[NOTE].offset or note.file or note.inlined)
+            notes[module] = note.name
+    return notes

@@ -151,6 +151,23 @@ def test_run_embeds_the_names(record, tool, machine, tmp_path):
     assert report(tool, recorded.path)["sites"] == before["sites"]
 
 
+def test_run_keeps_why_names_are_missing(record, tool, tmp_path):
+    """Said where the files are gone, too, and harmless at a terminal."""
+    folder = tmp_path / "evil\x1b[31m"
+    folder.mkdir()
+    program = build(folder, "-g", "-gsplit-dwarf")
+    (folder / "program.dwo").unlink()
+    recorded = record([program], bare=False)
+    folder.rename(tmp_path / "elsewhere")
+    said = "program: inlined functions are missing: "
+    for _ in range(2):
+        assert symbols_reader.notes_of(recorded.path)[str(program)].startswith(f"{folder}/{said}")
+        text = tool("report", recorded.path).stdout
+        assert said in text and "program.dwo' with them is not there" in text
+        assert "\x1b" not in text
+        tool("finish", "--compress", "never", recorded.path)
+
+
 def test_many_images_by_one_run(record, tool, machine, tmp_path):
     """A shell that starts the program again and again: all of them carry the names."""
     folder, program = machine
