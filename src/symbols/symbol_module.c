@@ -18,7 +18,8 @@ struct found {
 struct symbol_module {
 	struct symbol_names *names;
 	const struct debug_files *files;
-	const char *note; /* interned; NULL: nothing is wrong */
+	const char *note;  /* interned; NULL: nothing is wrong */
+	const char *moved; /* the program's path, if it is read at another place; else NULL */
 
 	/* The recorded file, or one of its build id, and its separate debug file. Either may be
 	 * NULL. */
@@ -74,8 +75,8 @@ static struct err *open_images(struct symbol_module *module, const char *path,
 CLEANUP_DEFINE(struct symbol_module *, symbol_module_destroy);
 
 struct err *symbol_module_create(struct symbol_names *names, const struct debug_files *files,
-				 const char *path, const uint8_t *build_id, size_t build_id_size,
-				 struct symbol_module **ret)
+				 const char *path, const char *place, const uint8_t *build_id,
+				 size_t build_id_size, struct symbol_module **ret)
 {
 	cleanup(symbol_module_destroy_at) struct symbol_module *module = calloc(1, sizeof(*module));
 
@@ -83,8 +84,9 @@ struct err *symbol_module_create(struct symbol_names *names, const struct debug_
 		return err_no_memory();
 	module->names = names;
 	module->files = files;
+	module->moved = place ? path : NULL;
 
-	struct err *err = open_images(module, path, build_id, build_id_size);
+	struct err *err = open_images(module, place ? place : path, build_id, build_id_size);
 
 	if (err)
 		return err;
@@ -150,6 +152,12 @@ static struct err *load_symbols(struct symbol_module *module)
 	return err ? err : symbol_table_index(table);
 }
 
+/* An image's path, as notes have it: it says something when the place is gone, too. */
+static const char *path_of(const struct symbol_module *module, const struct elf_image *image)
+{
+	return module->moved && image == module->program ? module->moved : image->path;
+}
+
 /* Opens the DWARF. If it is damaged, the names of the symbol table are still there. */
 static struct err *load_dwarf(struct symbol_module *module)
 {
@@ -170,7 +178,7 @@ static struct err *load_dwarf(struct symbol_module *module)
 	if (!err)
 		err = debug_info_create(image, module->alternate, module->package, &module->info);
 	if (!err && debug_info_damage(module->info))
-		err = err_create("%s: %s", image->path, debug_info_damage(module->info));
+		err = err_create("%s: %s", path_of(module, image), debug_info_damage(module->info));
 	return note(module, err);
 }
 
@@ -245,13 +253,14 @@ static struct err *combine(struct symbol_module *module, uint64_t file_address,
 static struct err *note_missing(struct symbol_module *module)
 {
 	const char *name = debug_info_missing(module->info);
-	const struct elf_image *image = module->program ? module->program : module->debug;
+	const char *path;
 
 	if (!name || module->note)
 		return NULL;
+	path = path_of(module, module->program ? module->program : module->debug);
 	return note(module, err_create("%s: inlined functions are missing: '%s' with them is not "
 				       "there or of another build, and there is no %s.dwp",
-				       image->path, name, image->path));
+				       path, name, path));
 }
 
 static struct err *find(struct symbol_module *module, uint64_t file_address, struct found **ret)

@@ -6,10 +6,13 @@
 #include "symbols/symbol_names.h"
 #include "symbols/symbolizer.h"
 
-/* Opens the files as symbolizer_module() says. names and files must outlive the module. */
+/*
+ * Opens the files as symbolizer_module() says. place: where the program is read, NULL: at its path.
+ * names, files and path must outlive the module.
+ */
 struct err *symbol_module_create(struct symbol_names *names, const struct debug_files *files,
-				 const char *path, const uint8_t *build_id, size_t build_id_size,
-				 struct symbol_module **ret);
+				 const char *path, const char *place, const uint8_t *build_id,
+				 size_t build_id_size, struct symbol_module **ret);
 void symbol_module_destroy(struct symbol_module *module);
 
 #endif

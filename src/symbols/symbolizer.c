@@ -105,8 +105,8 @@ static bool is_file(const char *place, const uint8_t *build_id, size_t build_id_
 }
 
 /*
- * Where the file of that path is to be read. Several places may have one: a program was built anew
- * and run again, or runs in a container, too. The build id tells which one it is.
+ * Where the file of that path is to be read; NULL: there. Several places may have one: a program
+ * was built anew and run again, or runs in a container, too. The build id tells which one it is.
  */
 static const char *place_of(const struct symbolizer *symbolizer, const char *path,
 			    const uint8_t *build_id, size_t build_id_size)
@@ -118,7 +118,7 @@ static const char *place_of(const struct symbolizer *symbolizer, const char *pat
 		    is_file(place->place, build_id, build_id_size))
 			return place->place;
 	}
-	return path;
+	return NULL;
 }
 
 /* The key of a module, interned: the path, a NUL, the build id. NULL: no memory. */
@@ -152,7 +152,7 @@ struct err *symbolizer_module(struct symbolizer *symbolizer, const char *path,
 	if (*index == MAP_NONE) {
 		struct symbol_module *module;
 		struct err *err =
-			symbol_module_create(&symbolizer->names, &symbolizer->files,
+			symbol_module_create(&symbolizer->names, &symbolizer->files, key,
 					     place_of(symbolizer, path, build_id, build_id_size),
 					     build_id, build_id_size, &module);
 
