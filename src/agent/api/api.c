@@ -30,7 +30,7 @@ EXPORT void mallow_api_mark(const char *name)
 	if (toggle_is_off())
 		return;
 	if (!thread || !thread->cursor)
-		thread = thread_begin_slow();
+		thread = thread_begin_slow(true);
 	if (!thread || thread->busy || !name)
 		return;
 	record.text_size = strlen(name);
@@ -69,7 +69,7 @@ static bool write_held(void)
 	bool done;
 
 	if (!thread || !thread->cursor)
-		thread = thread_begin_slow();
+		thread = thread_begin_slow(false);
 	if (!thread || thread->busy)
 		return false;
 	outer = thread_begin_work(thread);

@@ -79,7 +79,7 @@ static struct thread *enter_again(struct thread *thread, struct guard_call *call
 
 never_inline struct thread *guard_begin_off_slow(struct guard_call *call)
 {
-	struct thread *thread = thread_begin_slow();
+	struct thread *thread = thread_begin_slow(true);
 
 	if (!thread || thread->outer)
 		return NULL;
@@ -122,13 +122,13 @@ never_inline struct thread *guard_enter_slow(struct guard_call *call)
 	}
 	// While the agent works the thread may have no slot for a moment: nothing is begun then.
 	if (!thread || (!thread->cursor && !thread->busy))
-		thread = thread_begin_slow();
+		thread = thread_begin_slow(true);
 	if (thread && thread->outer)
 		thread = enter_again(thread, call);
 	// A handler has left the interrupted write, in a child that had kept the thread: it begins
 	// anew.
 	if (thread && !thread->cursor)
-		thread = thread_begin_slow();
+		thread = thread_begin_slow(true);
 	if (thread)
 		thread->outer = call->state.sp;
 	return thread;

@@ -292,7 +292,7 @@ static __attribute__((constructor)) void library_begins(void)
 {
 	hooks_resolve();
 	if (process_state() == PROCESS_NEW && (!toggle_is_off() || toggle_settle_slow()))
-		thread_begin_slow();
+		thread_begin_slow(false);
 	signal_chain_begin();
 	// Registered first, it runs last: after the program's own handlers and destructors. It is
 	// registered even if no recording ever begins.

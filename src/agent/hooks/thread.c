@@ -42,7 +42,7 @@ static struct trampoline_target enter(struct trampoline_start *argument)
 
 	release_start(start);
 	if (!toggle_is_off())
-		thread_begin_slow();
+		thread_begin_slow(false);
 	return target;
 }
 

@@ -176,7 +176,7 @@ static void join(struct thread *thread)
 }
 
 /* Returns the thread if it can be recorded. *watch: its end must be watched, too. */
-static struct thread *begin(struct thread **own, bool *watch)
+static struct thread *begin(struct thread **own, bool *watch, bool for_event)
 {
 	struct thread *thread;
 
@@ -197,7 +197,8 @@ static struct thread *begin(struct thread **own, bool *watch)
 		*watch = true;
 	}
 	if (!slot_open(thread)) {
-		fact_record_lost(thread, 1); // the event that it begins with
+		if (for_event)
+			fact_record_lost(thread, 1);
 		return NULL;
 	}
 	thread->busy = 1;
@@ -210,13 +211,14 @@ struct beginning {
 	struct thread *thread; /* its struct; NULL: it has none yet */
 	struct thread *begun;
 	bool watch;
+	bool for_event;
 };
 
 static void begin_here(void *argument)
 {
 	struct beginning *beginning = argument;
 
-	beginning->begun = begin(&beginning->thread, &beginning->watch);
+	beginning->begun = begin(&beginning->thread, &beginning->watch, beginning->for_event);
 }
 
 /*
@@ -224,9 +226,9 @@ static void begin_here(void *argument)
  * memory, and its next event tries again. In a signal bracket, with thread_self == &starting.
  */
 static struct thread *begin_in(const struct signal_bracket *bracket, struct thread *own,
-			       struct thread **begun)
+			       bool for_event, struct thread **begun)
 {
-	struct beginning beginning = {.thread = own};
+	struct beginning beginning = {.thread = own, .for_event = for_event};
 
 	if (process_prepare())
 		signal_bracket_call(bracket, begin_here, &beginning);
@@ -284,14 +286,14 @@ void thread_renew_slow(struct thread *thread)
 	thread_self = &starting;
 	forget_parent(thread);
 	thread->pending = pending;
-	thread = begin_in(&bracket, thread, &begun);
+	thread = begin_in(&bracket, thread, true, &begun);
 	thread_self = thread;
 	thread->outer = outer;
 	thread->busy = busy;
 	signal_bracket_end(&bracket);
 }
 
-struct thread *thread_begin_slow(void)
+struct thread *thread_begin_slow(bool for_event)
 {
 	struct thread *thread = thread_self;
 	struct thread *begun;
@@ -309,7 +311,7 @@ struct thread *thread_begin_slow(void)
 	// This is a child, and the interrupted write was given up.
 	if (thread && thread->forked)
 		forget_parent(thread);
-	thread_self = begin_in(&bracket, thread, &begun);
+	thread_self = begin_in(&bracket, thread, for_event, &begun);
 	signal_bracket_end(&bracket);
 	return begun;
 }

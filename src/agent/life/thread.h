@@ -11,8 +11,10 @@
  * its own end. Begins the process's recording if need be. Blocks signals itself. A guard that is
  * set stays set: the caller looks at it. NULL: the thread cannot be recorded now, because it is in
  * the middle of a write for instance.
+ *
+ * for_event: it begins with an event of the program, which is counted as lost if there is no slot.
  */
-struct thread *thread_begin_slow(void);
+struct thread *thread_begin_slow(bool for_event);
 
 /*
  * Begins the recording of a child that kept this thread over the fork (fork.h), once the

@@ -63,7 +63,7 @@ static void write_switch(enum trace_record kind)
 		record.ticks = last + 1;
 	last = record.ticks;
 	if (!thread || !thread->cursor)
-		thread = thread_begin_slow();
+		thread = thread_begin_slow(false);
 	if (thread && thread->cursor)
 		write_or_keep(thread, &record);
 }
@@ -112,7 +112,7 @@ static void begin_recording(void)
 {
 	process_try_again();
 	__atomic_store_n(&toggle_state, TOGGLE_ON, __ATOMIC_SEQ_CST);
-	thread_begin_slow();
+	thread_begin_slow(false);
 	if (process_state() != PROCESS_RECORDING)
 		give_up();
 }

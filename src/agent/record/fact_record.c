@@ -158,9 +158,10 @@ bool fact_record_write(struct thread *thread, const struct fact_record *record)
 	if (!sink_wants(record->kind))
 		return true;
 	done = important == NEEDED ? write_needed(thread, record) : write_if_room(thread, record);
-	// A definition is lost with the event that needs it, and that is counted.
+	// A definition is lost with the event that needs it, and that is counted. A memory sample
+	// is nothing that the program did.
 	if (!done && record->kind != TRACE_RECORD_FRAME && record->kind != TRACE_RECORD_MODULE &&
-	    (important != OMITTED || !thread->cursor))
+	    important != OMITTED)
 		fact_record_lost(thread, 1);
 	return done;
 }
