@@ -110,7 +110,7 @@ def test_commands_of_a_path_like_an_option(mallow, tmp_path):
     """A recording called -x.mallow: its commands can be copied into a shell."""
     run = subprocess.run([mallow, "run", "-o", "-x.mallow", "--", "/bin/true"], cwd=tmp_path,
                          capture_output=True, text=True, check=True)
-    [command] = [line.split("next")[1] for line in run.stderr.splitlines()
+    [command] = [line.split("next", 1)[1] for line in run.stderr.splitlines()
                  if line.startswith("  next ")]
     shown = subprocess.run(["sh", "-c", command], cwd=tmp_path, capture_output=True, text=True)
     assert shown.returncode == 0, command + shown.stderr
