@@ -75,15 +75,13 @@ static inline bool counts_down(struct live_own *own)
 
 /*
  * The time of an allocation. All of a thread's allocations within a tick of the kernel's clock get
- * the time of the first one: to read the counter for each would be a tenth of the slowdown. But an
- * allocation of a site that has nothing live reads the counter: it gives the site its age.
+ * the time of the first one: to read the counter for each would be a tenth of the slowdown.
  */
-static inline uint64_t time_of_allocation(struct live_own *own, struct live *live, uint32_t site)
+static inline uint64_t time_of_allocation(struct live_own *own, const struct live *live)
 {
 	uint64_t coarse = clock_coarse();
 
-	if (unlikely(coarse != own->coarse || !coarse) ||
-	    (likely(live_has_sums(site)) && sites_is_empty(sites_at(&live->sites, site)))) {
+	if (unlikely(coarse != own->coarse || !coarse)) {
 		own->ticks = clock_ticks() - live->start_ticks;
 		own->coarse = coarse;
 	}
@@ -121,7 +119,7 @@ static inline void add_with_stack(struct thread *thread, struct live *live, uint
 	if (likely(live_has_sums(site)))
 		__builtin_prefetch(sites_at(&live->sites, site), 1);
 	sums = live_sums(thread, live);
-	ticks = time_of_allocation(thread->live, live, site);
+	ticks = time_of_allocation(thread->live, live);
 	if ((likely(!live_takes_samples()) &&
 	     live_put_fast(thread->live, live, head, address, size, live_owner(site, sums->number),
 			   ticks)) ||

@@ -113,13 +113,6 @@ static inline void sites_raise(uint64_t *peak, uint64_t value)
 		sites_raise_slow(peak, value);
 }
 
-/* Whether the site has nothing live; of a site with parts: the whole without them. */
-static inline bool sites_is_empty(const struct live_site *site)
-{
-	return __atomic_load_n(&site->calls, __ATOMIC_RELAXED) <=
-	       __atomic_load_n(&site->freed_calls, __ATOMIC_RELAXED);
-}
-
 /* Counts an allocation, without peaks. ticks: since the start. Returns what the site has live. */
 static inline struct weight sites_count(struct live_site *site, struct weight weight,
 					uint64_t ticks)
