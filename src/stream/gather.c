@@ -51,14 +51,17 @@ static bool pause_for(struct gather *gather, int ms)
 	return poll(&polled, 1, ms) == 0;
 }
 
-/* Says why somebody was not let in, or was left. */
-static void say_stranger(struct gather *gather, struct err *err)
+/*
+ * Says why somebody was not let in, or was left. Those with the same key, or the same text if that
+ * is NULL, count as one.
+ */
+static void say_stranger(struct gather *gather, const char *key, struct err *err)
 {
 	uint64_t unsaid;
-	bool say = strangers_note(&gather->strangers, err_message(err), &unsaid);
+	bool say = strangers_note(&gather->strangers, key ? key : err_message(err), &unsaid);
 
 	if (say && unsaid)
-		gather_say(gather, "%s (and %" PRIu64 " times more since it was said)",
+		gather_say(gather, "%s (and %" PRIu64 " more like it that were not said)",
 			   err_message(err), unsaid);
 	else if (say)
 		gather_say(gather, "%s", err_message(err));
@@ -181,7 +184,7 @@ static void take_beacon(struct gather *gather, const struct beacon_content *cont
 	bool wanted;
 
 	if (!is_safe(gather, address)) {
-		say_stranger(gather,
+		say_stranger(gather, "announces",
 			     err_create("%s announces '%s', and is another machine: to take "
 					"it, give a --token-file, or --insecure",
 					address, content->name));
@@ -244,7 +247,7 @@ static void serve(void *argument)
 	if (!err)
 		err = talk(gather, link, false, &all);
 	if (err && !is_stopping(gather))
-		say_stranger(gather, err);
+		say_stranger(gather, NULL, err);
 	else
 		err_destroy(err);
 }
@@ -273,8 +276,9 @@ static void *accept_on_and_on(void *argument)
 			*accepted = (struct accepted){.gather = gather, .fd = fd};
 			if (link_set_start(&gather->links, serve, accepted))
 				continue;
-			say_stranger(gather, err_create("as many senders as may be are connected "
-							"(--max-senders): one is turned away"));
+			say_stranger(gather, NULL,
+				     err_create("as many senders as may be are connected "
+						"(--max-senders): one is turned away"));
 		}
 		free(accepted);
 		close(fd);

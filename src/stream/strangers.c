@@ -29,28 +29,49 @@ static void drop_ports(const char *text, char ret[STRANGERS_TEXT])
 	ret[length] = '\0';
 }
 
+/*
+ * A place for a text that is new. NULL: as many as are kept have been said within the last minute,
+ * so that this one is only counted.
+ */
+static struct stranger *make_room(struct strangers *strangers, uint64_t now)
+{
+	struct stranger *oldest = &strangers->kept[strangers->next % STRANGERS_KEPT];
+
+	if (oldest->said_ns && now - oldest->said_ns < QUIET_NS) {
+		strangers->crowd++;
+		return NULL;
+	}
+	strangers->next++;
+	*oldest = (struct stranger){.unsaid = strangers->crowd};
+	strangers->crowd = 0;
+	return oldest;
+}
+
 bool strangers_note(struct strangers *strangers, const char *text, uint64_t *unsaid)
 {
 	char without_ports[STRANGERS_TEXT];
 	struct stranger *found = NULL;
 	uint64_t now = now_ns();
-	bool say;
+	bool say = false;
 
+	*unsaid = 0;
 	drop_ports(text, without_ports);
 	pthread_mutex_lock(&strangers->mutex);
 	for (size_t i = 0; i < STRANGERS_KEPT; i++)
 		if (strcmp(strangers->kept[i].text, without_ports) == 0)
 			found = &strangers->kept[i];
-	say = !found || now - found->said_ns >= QUIET_NS;
 	if (!found) {
-		found = &strangers->kept[strangers->next++ % STRANGERS_KEPT];
-		*found = (struct stranger){0};
-		memcpy(found->text, without_ports, sizeof(without_ports));
+		found = make_room(strangers, now);
+		if (found)
+			memcpy(found->text, without_ports, sizeof(without_ports));
 	}
-	*unsaid = found->unsaid;
-	if (say)
-		found->said_ns = now;
-	found->unsaid = say ? 0 : found->unsaid + 1;
+	if (found) {
+		say = !found->said_ns || now - found->said_ns >= QUIET_NS;
+		*unsaid = found->unsaid;
+		if (say)
+			found->said_ns = now;
+		found->unsaid = say ? 0 : found->unsaid + 1;
+	}
 	pthread_mutex_unlock(&strangers->mutex);
 	return say;
 }
