@@ -141,6 +141,12 @@ struct recording_facts {
 	bool filtered; /* sites and sums are of some of the blocks: filtered.h */
 	bool watched;  /* `mallow run` sampled its memory, too, and waited for its end */
 	/*
+	 * What it says are the claims of another machine or user: it was received, or copied for
+	 * another user. And whose its file is; UINT32_MAX: there is none.
+	 */
+	bool foreign;
+	uint32_t owner;
+	/*
 	 * How the program ended. Known without `ended`, too: where it was killed, or left without
 	 * the agent, and `mallow run` waited for it.
 	 */

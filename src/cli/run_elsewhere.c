@@ -78,6 +78,15 @@ static bool read_header(int fd, struct trace_header *ret)
 	return got > 0 && header_check(page, (size_t)got, ret) == HEADER_VALID;
 }
 
+/* The file is ours, and what it says another user's. Returns 0 or the errno. */
+static int mark_foreign(int fd, const struct trace_header *header)
+{
+	const uint32_t flags = header->flags | TRACE_FOREIGN;
+
+	return pwrite(fd, &flags, sizeof(flags), offsetof(struct trace_header, flags)) < 0 ? errno
+											   : 0;
+}
+
 struct err *run_elsewhere_copy(const struct run_image *image, const char *directory, char **ret)
 {
 	auto_free char *path = NULL;
@@ -92,6 +101,8 @@ struct err *run_elsewhere_copy(const struct run_image *image, const char *direct
 		return NULL;
 	fd = create_beside(directory, image->label, &path);
 	number = fd < 0 ? errno : copy_bytes(image->fd, fd);
+	if (!number && image->uid != geteuid())
+		number = mark_foreign(fd, &header);
 	if (number) {
 		if (fd >= 0)
 			unlink(path);

@@ -279,13 +279,18 @@ static struct err *find_moments(struct html_file *file)
 /* The source files that frames of own code name, if sources are shown. */
 static struct err *find_sources(struct html_file *file)
 {
+	const struct source_options *sources = catalog_sources(file->catalog);
 	struct dataset *dataset = file->dataset;
 	struct err *err = NULL;
+	const char *doubt;
 	uint32_t frames;
 
 	recording_frames(dataset->recording, &frames);
-	if (!file->options->sources || !catalog_sources(file->catalog)->served)
+	if (!file->options->sources || !sources->served)
 		return NULL;
+	doubt = source_file_doubt(sources, dataset->facts);
+	if (doubt)
+		return err_create("%s", doubt);
 	dataset_lock(dataset);
 	for (uint32_t i = 0; i < frames && !err; i++) {
 		const struct named_frame *lines;

@@ -73,6 +73,7 @@ struct err *route_source(struct request *request, struct reply *reply)
 	const struct source_options *options = catalog_sources(request->catalog);
 	const char *file = request->texts[PARAMETER_SOURCE_FILE];
 	struct dataset *dataset = request->dataset;
+	const char *doubt;
 	struct err *err;
 	bool named;
 
@@ -82,6 +83,9 @@ struct err *route_source(struct request *request, struct reply *reply)
 	if (!file)
 		return reply_refuse(reply, MHD_HTTP_BAD_REQUEST,
 				    "no 'file': which source file is asked for?");
+	doubt = source_file_doubt(options, dataset->facts);
+	if (doubt)
+		return reply_refuse(reply, MHD_HTTP_FORBIDDEN, "%s", doubt);
 	dataset_lock(dataset);
 	err = is_named(dataset, file, &named);
 	dataset_unlock(dataset);
@@ -90,7 +94,7 @@ struct err *route_source(struct request *request, struct reply *reply)
 	if (!named)
 		return reply_refuse(reply, MHD_HTTP_NOT_FOUND,
 				    "no frame of this recording is in '%s'", file);
-	err = source_file_read(options, file, &source);
+	err = source_file_read(options, dataset->facts, file, &source);
 	if (err)
 		return request_refuse_err(request, reply, err);
 	if (source.path)

@@ -93,6 +93,7 @@ static void put_threads(struct json_writer *json, const struct recording *record
 static void put_summary(struct json_writer *json, const struct request *request,
 			const struct summarized *summarized)
 {
+	const struct source_options *sources = catalog_sources(request->catalog);
 	uint32_t mallopts;
 
 	json_object(json);
@@ -108,7 +109,10 @@ static void put_summary(struct json_writer *json, const struct request *request,
 	json_field_bool(json, "has_blocks", summarized->has_blocks);
 	recording_mallopts(summarized->recording, &mallopts);
 	json_field_u64(json, "mallopts", mallopts);
-	json_field_bool(json, "sources", catalog_sources(request->catalog)->served);
+	json_field_bool(
+		json, "sources",
+		sources->served &&
+			!source_file_doubt(sources, recording_facts(summarized->recording)));
 	json_end(json);
 }
 

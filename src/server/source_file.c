@@ -2,14 +2,23 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <grp.h>
+#include <linux/openat2.h>
+#include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/fsuid.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
+#include "analysis/recording.h"
 #include "hosted/cleanup.h"
 #include "hosted/err.h"
+
+/* Of a user's groups so many count; of a user with more, none but the first. */
+#define NGROUPS_MOST 256
 
 CLEANUP_DEFINE(char *, free);
 
@@ -21,9 +30,12 @@ void source_file_deinit(struct source_file *file)
 }
 
 /* Without waiting for a writer, should it be a FIFO. */
-static int open_regular(const char *path, struct stat *status)
+static int open_regular(const char *path, bool links, struct stat *status)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	const struct open_how how = {.flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY,
+				     .resolve = RESOLVE_NO_SYMLINKS};
+	int fd = links ? open(path, (int)how.flags)
+		       : (int)syscall(SYS_openat2, AT_FDCWD, path, &how, sizeof(how));
 
 	if (fd >= 0 && (fstat(fd, status) != 0 || !S_ISREG(status->st_mode))) {
 		close(fd);
@@ -71,7 +83,7 @@ static struct err *open_below(const char *directory, const char *path, struct st
 			found = NULL;
 			return err_no_memory();
 		}
-		*fd = open_regular(found, status);
+		*fd = open_regular(found, true, status);
 		if (*fd >= 0 && lies_below(*fd, real)) {
 			*ret = steal(&found);
 			return NULL;
@@ -101,7 +113,65 @@ static struct err *read_text(int fd, size_t size, struct buf *text)
 	return NULL;
 }
 
-struct err *source_file_read(const struct source_options *options, const char *path,
+const char *source_file_doubt(const struct source_options *options,
+			      const struct recording_facts *facts)
+{
+	if (!options->served || options->directory)
+		return NULL;
+	if (facts->foreign)
+		return "the recording came from another machine or user, and may name any file: "
+		       "give --sources=DIR, where the sources lie";
+	if (facts->owner != geteuid() && geteuid())
+		return "the recording is another user's, and may name any file: give "
+		       "--sources=DIR, where the sources lie";
+	return NULL;
+}
+
+/*
+ * Gives this thread alone the rights of a user as to files, or root's own back: a user's recording
+ * may name any file, and root must not read more for that user than the user can.
+ */
+static bool take_rights(uid_t uid)
+{
+	gid_t groups[NGROUPS_MOST], group = 0;
+	int count = 0;
+
+	if (uid) {
+		char names[4096];
+		struct passwd entry, *found = NULL;
+
+		if (getpwuid_r(uid, &entry, names, sizeof(names), &found) || !found)
+			return false;
+		group = found->pw_gid;
+		count = NGROUPS_MOST;
+		if (getgrouplist(found->pw_name, group, groups, &count) < 0)
+			count = 0;
+	}
+	// Not by setgroups(), which would change all threads.
+	if (syscall(SYS_setgroups, count, groups) < 0)
+		return false;
+	setfsgid(group);
+	setfsuid(uid);
+	return (uid_t)setfsuid((uid_t)-1) == uid;
+}
+
+/* Opens a file with the rights of the recording's owner. */
+static int open_as_owner(const char *path, uid_t owner, struct stat *status)
+{
+	bool other = owner != geteuid();
+	int fd = -1;
+
+	if (*path != '/')
+		return -1;
+	if (!other || take_rights(owner))
+		fd = open_regular(path, false, status);
+	if (other && !take_rights(0))
+		abort(); // this thread has become somebody else for good
+	return fd;
+}
+
+struct err *source_file_read(const struct source_options *options,
+			     const struct recording_facts *facts, const char *path,
 			     struct source_file *ret)
 {
 	struct stat status;
@@ -114,7 +184,7 @@ struct err *source_file_read(const struct source_options *options, const char *p
 		if (err)
 			return err;
 	} else {
-		fd = *path == '/' ? open_regular(path, &status) : -1;
+		fd = open_as_owner(path, facts->owner, &status);
 		ret->path = fd >= 0 ? strdup(path) : NULL;
 	}
 	if (fd < 0)

@@ -177,6 +177,7 @@ static int write_first_page(int fd, const struct message *offer)
 	memcpy(page, offer->offer.page, sizeof(page));
 	header->state = TRACE_STATE_RUNNING;
 	header->end_reason = TRACE_END_UNKNOWN;
+	header->flags |= TRACE_FOREIGN;
 	return write_all(fd, 0, page, sizeof(page));
 }
 
@@ -412,6 +413,20 @@ static const char *check_page(const struct incoming *incoming, const struct mess
 	return NULL;
 }
 
+/* The sender's bytes, but for one flag: whoever reads the file later is to know whose word it is.
+ */
+static int write_part(int fd, const struct message *message)
+{
+	uint8_t page[TRACE_PAGE];
+	struct trace_header *header = (void *)page;
+
+	if (message->data.offset >= TRACE_PAGE)
+		return write_all(fd, message->data.offset, message->data.data, message->data.size);
+	memcpy(page, message->data.data, sizeof(page));
+	header->flags |= TRACE_FOREIGN;
+	return write_all(fd, 0, page, sizeof(page));
+}
+
 struct err *receive_write(const struct gather *gather, struct incoming *incoming,
 			  const struct message *message, bool *ret, struct receive_refusal *refusal)
 {
@@ -429,8 +444,7 @@ struct err *receive_write(const struct gather *gather, struct incoming *incoming
 		*ret = false;
 		return NULL;
 	}
-	number = write_all(incoming->fd, message->data.offset, message->data.data,
-			   message->data.size);
+	number = write_part(incoming->fd, message);
 	incoming->bytes += message->data.size;
 	if (message->data.offset + message->data.size > incoming->end)
 		incoming->end = message->data.offset + message->data.size;

@@ -65,6 +65,7 @@ static void copy_facts(struct recording_facts *facts, const struct trace_header 
 	facts->private_slots = header->flags & TRACE_PRIVATE_SLOTS;
 	facts->free_stacks = header->flags & TRACE_FREE_STACKS;
 	facts->live = header->flags & TRACE_LIVE;
+	facts->foreign = header->flags & TRACE_FOREIGN;
 	facts->finished = header->flags & TRACE_FINISHED;
 	facts->start_realtime_ns = header->start_realtime_ns;
 	facts->start_monotonic_ns = header->start_monotonic_ns;
@@ -186,6 +187,7 @@ struct err *load_header(struct load *load)
 	if (err)
 		return err;
 	copy_facts(facts, &load->header);
+	facts->owner = byte_source_owner(load->source);
 	copy_state(load, &load->header);
 	load->free_stacks = facts->free_stacks;
 	load->recording->blocks.free_stacks = load->recording->blocks.wanted && facts->free_stacks;

@@ -186,6 +186,7 @@ static void add_facts(struct recording_facts *all, const struct recording_facts 
 		all->sample_mean = facts->sample_mean;
 	all->private_slots |= facts->private_slots;
 	all->free_stacks &= facts->free_stacks;
+	all->foreign |= facts->foreign || facts->owner != all->owner;
 	all->finished &= facts->finished;
 	all->compressed &= facts->compressed;
 	all->live |= facts->live;

@@ -82,6 +82,13 @@ uint64_t byte_source_modified(const struct byte_source *source)
 	return (uint64_t)status.st_mtim.tv_sec * 1000000000 + (uint64_t)status.st_mtim.tv_nsec;
 }
 
+uint32_t byte_source_owner(const struct byte_source *source)
+{
+	struct stat status;
+
+	return source->fd < 0 || fstat(source->fd, &status) < 0 ? UINT32_MAX : status.st_uid;
+}
+
 static uint64_t sum_of_pieces(const struct byte_source *source)
 {
 	uint64_t sum = 0;

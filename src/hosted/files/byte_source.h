@@ -43,6 +43,9 @@ void byte_source_close(struct byte_source *source);
 /* The present size in bytes. */
 struct err *byte_source_size(const struct byte_source *source, uint64_t *ret);
 
+/* The user whose file it is. UINT32_MAX: it is no file, or that is unknown. */
+uint32_t byte_source_owner(const struct byte_source *source);
+
 /* When the file was last written to, CLOCK_REALTIME in nanoseconds. 0: memory, or unknown. */
 uint64_t byte_source_modified(const struct byte_source *source);
 

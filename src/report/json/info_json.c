@@ -102,6 +102,7 @@ static void put_gaps(struct json_writer *json, const struct recording_facts *fac
 	json_end(json);
 	json_field_bool(json, "private_slots", facts->private_slots);
 	json_field_bool(json, "free_stacks", facts->free_stacks);
+	json_field_bool(json, "foreign", facts->foreign);
 	json_field_u64(json, "missing_chunks", facts->missing_chunks);
 	json_field_u64(json, "damaged_chunks", facts->damaged_chunks);
 	json_key(json, "core");

@@ -100,6 +100,8 @@ static void put_process(struct buf *buf, const struct recording *recording)
 	buf_printf(buf, "  %-11s%" PRIu32 ", child of %" PRIu32 "%s\n", "pid", facts->pid,
 		   facts->parent_pid, facts->begun_by_fork ? ", begun by fork" : "");
 	put_switches(buf, recording);
+	if (facts->foreign)
+		put_line(buf, "claimed", "by another machine or user, who sent it: all of this");
 	put_line(buf, "recording", facts->id);
 	put_optional(buf, "parent", facts->parent_id);
 	put_optional(buf, "host", facts->host);

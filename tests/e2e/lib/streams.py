@@ -6,6 +6,7 @@ import subprocess
 import threading
 import time
 
+import mallow_reader
 from conftest import build_sample, clean_environment
 from processes import wait_for
 
@@ -79,6 +80,15 @@ class Process:
         if self.run.stdin:
             self.run.stdin.close()  # a program under it ends by this, and gives up the pipes
         self.kill()
+
+
+def sent_bytes(path):
+    """Those that were sent: whoever receives them sets a flag in the header, "foreign"."""
+    data = bytearray(path.read_bytes())
+    if len(data) >= mallow_reader.PAGE:
+        assert data[73] & 1
+        data[73] &= ~1
+    return bytes(data)
 
 
 class Gather(Process):

@@ -97,6 +97,61 @@ def test_below_a_directory(serve, recording, built, tmp_path):  # noqa: F811
     assert ask(server, built)["lines"] == ["within"]
 
 
+def claimed(recording, to):
+    """The same recording, as it is when somebody has sent it."""
+    data = bytearray(recording.read_bytes())
+    data[73] |= 1
+    to.write_bytes(data)
+    return to
+
+
+def test_of_somebody_else(serve, tool, recording, built, tmp_path):  # noqa: F811
+    """A recording that was received may name any file: it gets those below a directory that the user names."""
+    sent = claimed(recording, tmp_path / "sent.mallow")
+    server = serve("--sources", sent)
+    assert "--sources=DIR" in server.refused(f"/data/last/source?file={built}", 403)
+    assert server.json("/data/last/summary")["sources"] is False
+    assert ask(serve(f"--sources={built.parent}", sent), built)["path"] == str(built)
+    run = tool("export", "--to", "html", "--sources", "-o", tmp_path / "page.html", sent, check=False)
+    assert run.returncode == 1 and "--sources=DIR" in run.stderr and not (tmp_path / "page.html").exists()
+    assert "claimed" in tool("info", sent).stdout and "claimed" not in tool("info", recording).stdout
+
+
+def test_links_are_not_followed(serve, recording, built, tmp_path):  # noqa: F811
+    """The path that debug information has may have become a link to something else."""
+    moved = built.parent.rename(tmp_path / "moved")
+    built.parent.symlink_to(moved)
+    try:
+        server = serve("--sources", recording)
+        server.refused(f"/data/last/source?file={built}", 404)
+        assert ask(serve(f"--sources={moved}", recording), built)["path"] == str(moved / built.name)
+    finally:
+        built.parent.unlink()
+        moved.rename(built.parent)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files away")
+def test_with_the_owners_rights(serve, recording, built, tmp_path):  # noqa: F811
+    """Root shows of another user's recording what that user may read."""
+    theirs = tmp_path / "theirs.mallow"
+    shutil.copy(recording, theirs)
+    os.chown(theirs, 65534, 65534)
+    mode = built.stat().st_mode
+    folders = [path for path in built.parents if path.stat().st_mode & 0o077 == 0 and path != path.parent]
+    try:
+        for path in folders:
+            path.chmod(0o711)
+        server = serve("--sources", theirs)
+        assert ask(server, built)["lines"]
+        built.chmod(0o600)
+        server.refused(f"/data/last/source?file={built}", 404)
+        assert ask(serve("--sources", recording), built)["lines"]
+    finally:
+        built.chmod(mode)
+        for path in folders:
+            path.chmod(0o700)
+
+
 @pytest.mark.parametrize("kind", ["fifo", "directory", "large", "empty", "no_end"])
 def test_odd_files(serve, recording, built, tmp_path, kind):  # noqa: F811
     there = tmp_path / "kept.c"

@@ -15,7 +15,7 @@ from conftest import build_sample
 from namespaces import network  # noqa: F401
 from processes import wait_for
 from stream_peer import LATER, Receiver
-from streams import Gather, Process, Streamed
+from streams import Gather, Process, Streamed, sent_bytes
 
 TOKEN = "5ea1" * 16
 
@@ -50,7 +50,7 @@ def assert_same_files(sent, received):
     sent = {id_of(path): path for path in sent}
     assert sent.keys() == set(ids)
     for path in received:
-        assert path.read_bytes() == sent[id_of(path)].read_bytes(), path.name
+        assert sent_bytes(path) == sent[id_of(path)].read_bytes(), path.name
 
 
 # Two receivers of one sender that listens.
@@ -103,7 +103,7 @@ def test_a_slow_receiver_gets_all(mallow, tmp_path, second, stops):
     sent = streamed.path.read_bytes()
     assert bytes(one.data) == sent and len(sent) > 200 << 10
     if second == "is faster":
-        assert other.file.read_bytes() == sent
+        assert sent_bytes(other.file) == sent
     assert_said(streamed, second, "peer" if second == "refuses" else socket.gethostname())
 
 
@@ -125,7 +125,7 @@ def test_a_stopped_gather_gets_all(mallow, tmp_path, second):
                 assert first.wait() == 0, first.both
                 assert (other.wait() == 0) == (second == "is faster"), other.both
         assert streamed.wait() == 0
-    assert first.file.read_bytes() == streamed.path.read_bytes()
+    assert sent_bytes(first.file) == streamed.path.read_bytes()
     assert_said(streamed, second, socket.gethostname())
 
 
@@ -164,7 +164,7 @@ def test_the_token_stays_here(mallow, tmp_path):
                        f"127.0.0.1:{gathered.port}", "--record-env", "--", "env"], env=env)
         assert run.wait() == 0, run.lines
         gathered.wait_for("complete: ")
-        data = gathered.file.read_bytes()
+        data = sent_bytes(gathered.file)
     assert "CANARY=sings" in run.printed
     assert not [line for line in run.printed + run.lines if TOKEN in line or line.startswith("MALLOW_TOKEN=")]
     assert data == (tmp_path / "r.mallow").read_bytes()

@@ -13,7 +13,7 @@ import mallow_reader
 import mallow_sums
 from conftest import build_sample, clean_environment
 from processes import wait_for
-from streams import Gather, Process, Streamed
+from streams import Gather, Process, Streamed, sent_bytes
 
 
 @pytest.fixture
@@ -35,7 +35,7 @@ def test_by_the_library_alone(mallow, agent, gather, tmp_path):
     run = library_alone(mallow, agent, gather, ["/bin/ls", "/"], tmp_path, MALLOW_OUTPUT="own.mallow")
     assert (run.returncode, run.stderr) == (0, "")
     gather.wait_for("complete: ")
-    assert gather.file.read_bytes() == (tmp_path / "own.mallow").read_bytes()
+    assert sent_bytes(gather.file) == (tmp_path / "own.mallow").read_bytes()
 
 
 def test_the_library_alone_keeps_nothing(mallow, agent, gather, tmp_path):
@@ -103,7 +103,7 @@ def test_a_file_that_is_deleted_is_not_complete(mallow, gather, tmp_path):
         assert streamed.wait() == 0
     gather.wait_for("somebody has deleted")
     gather.wait_for("complete: ")
-    assert gather.file.read_bytes() == (tmp_path / "own.mallow").read_bytes()
+    assert sent_bytes(gather.file) == (tmp_path / "own.mallow").read_bytes()
 
 
 def test_a_live_table(mallow, gather, tmp_path, tool):

@@ -1,6 +1,6 @@
 """Recordings over networks that are cut, slow and full: mallow's two sides in namespaces.
 
-Every test compares the sender's file with the receiver's: they are equal, byte for byte.
+Every test compares the sender's file with the receiver's: they are equal, byte for byte, but for the flag "foreign".
 """
 import contextlib
 import os
@@ -15,7 +15,7 @@ import mallow_reader
 import mallow_sums
 from namespaces import Network, need_networks, network  # noqa: F401
 from processes import wait_for
-from streams import FILE_NAME, Gather, Streamed
+from streams import FILE_NAME, Gather, Streamed, sent_bytes
 
 PORT = 43512
 ALL = f"0.0.0.0:{PORT}"
@@ -75,7 +75,7 @@ def ground(mallow, network, tmp_path):  # noqa: F811
 
 
 def assert_equal(sent, received):
-    a, b = sent.read_bytes(), received.read_bytes()
+    a, b = sent.read_bytes(), sent_bytes(received)
     if a != b:
         at = next((i for i, (x, y) in enumerate(zip(a, b)) if x != y), min(len(a), len(b)))
         raise AssertionError(f"{len(a)} bytes sent, {len(b)} received; they differ at {at}: {a[at:at + 16].hex()}, "
@@ -231,7 +231,7 @@ def test_twenty_senders(mallow, tmp_path):
                 assert one.wait(90) == 0, one.lines
             wait_for(lambda: sum("complete: " in line for line in gathered.said) == 20)
     sent = sorted(one.path.read_bytes() for one in streamed)
-    assert sent == sorted(path.read_bytes() for path in ground.received())
+    assert sent == sorted(sent_bytes(path) for path in ground.received())
 
 
 # Who may talk to whom.

@@ -16,7 +16,7 @@ from processes import wait_for
 from recording_writer import ChunkWriter, Writer
 from stream_peer import (ACKNOWLEDGE, COMPLETE, DEBUG_FILE, DONE, FILE, HAVE, IMPOSSIBLE, LATER, NEED, PING, RECEIVER,
                          REFUSE, SENDER, TAKEN, Receiver, Sender, greeting, message)
-from streams import FILE_NAME, Gather, Streamed
+from streams import FILE_NAME, Gather, Streamed, sent_bytes
 
 PAGE = mallow_reader.PAGE
 BEGUN = "20231114_221320"  # of what Writer makes
@@ -460,7 +460,7 @@ def assert_serves(gathered, data=None, **options):
     with Sender.connect(gathered.port) as sender:
         sender.send_recording(data, **options)
     new = [path for path in gathered.files if path.name not in known]
-    assert len(new) == 1 and new[0].read_bytes() == data, new
+    assert len(new) == 1 and sent_bytes(new[0]) == data, new
     return new[0]
 
 
@@ -479,7 +479,7 @@ def test_it_writes_what_is_sent(gather):
         sender.until_acknowledged()
         sender.end(len(data))
         sender.until_done()
-    assert gathered.file_named("odd order").read_bytes() == data
+    assert sent_bytes(gathered.file_named("odd order")) == data
     # One line for each that is complete, at least.
     assert sum("server" in line for line in gathered.said) >= 1
 
@@ -506,7 +506,7 @@ def test_many_recordings_on_one_connection(gather):
             sender.end(len(data), number)
         for number in numbers:
             sender.until_done(number)
-    assert sorted(path.read_bytes() for path in gathered.files) == sorted(recordings)
+    assert sorted(sent_bytes(path) for path in gathered.files) == sorted(recordings)
     assert {path.name for path in gathered.files} == {f"{BEGUN}_{i + 1}_many.mallow" for i in range(20)}
 
 
@@ -523,7 +523,7 @@ def test_hostile_names(gather, tmp_path):
         with Sender.connect(gathered.port) as sender:
             sender.send_recording(data[-1], name)
     names = [path.name for path in gathered.folder.iterdir()]
-    assert sorted(path.read_bytes() for path in gathered.files) == sorted(data) and len(names) == len(data)
+    assert sorted(sent_bytes(path) for path in gathered.files) == sorted(data) and len(names) == len(data)
     # Not two asserts: pytest would show a name, and pytest-xdist cannot pass on what is no UTF-8.
     wrong = [ascii(name) for name in names if not FILE_NAME.fullmatch(name) or len(os.fsencode(name)) > 255 or
              not name.isprintable()]
@@ -538,7 +538,7 @@ def test_equal_names(gather):
     for one in data:
         with Sender.connect(gathered.port) as sender:
             sender.send_recording(one)
-    assert sorted(path.read_bytes() for path in gathered.files) == sorted(data)
+    assert sorted(sent_bytes(path) for path in gathered.files) == sorted(data)
 
 
 ID = bytes(range(16))
@@ -705,11 +705,11 @@ def test_a_replayed_connection(gather):
             # The writes are of nothing that was taken: they are skipped, or end the connection.
             try:
                 sender.send(PING)
-                sender.wait(lambda got: got.kind == ACKNOWLEDGE and path.read_bytes() == data)
+                sender.wait(lambda got: got.kind == ACKNOWLEDGE and sent_bytes(path) == data)
             except (stream_peer.Ended, stream_peer.Broken, ConnectionError):
                 pass
     after = gathered.file.stat()
-    assert path.read_bytes() == data and gathered.file == path
+    assert sent_bytes(path) == data and gathered.file == path
     assert (after.st_ino, after.st_mtime_ns) == (before.st_ino, before.st_mtime_ns)
     # Also for a receiver that was restarted there is one file, with those bytes.
     assert gathered.end(signal.SIGINT) == 0
@@ -718,7 +718,7 @@ def test_a_replayed_connection(gather):
         if sender.offer(data).kind == HAVE:
             sender.end(len(data))
             sender.until_done()
-    assert again.file.read_bytes() == data
+    assert sent_bytes(again.file) == data
 
 
 def test_a_recording_that_was_finished_is_complete(gather):
@@ -765,7 +765,7 @@ def test_two_senders_of_one_recording(gather):
         second.write_all(data)
         second.end(len(data))
         second.until_done()
-    assert gathered.file.read_bytes() == data
+    assert sent_bytes(gathered.file) == data
 
 
 def test_a_sender_that_connects_again(gather):
@@ -789,7 +789,7 @@ def test_a_sender_that_connects_again(gather):
             second.write_all(data, stop=PAGE)
             second.end(len(data))
             second.until_done()
-    assert gathered.file.read_bytes() == data
+    assert sent_bytes(gathered.file) == data
 
 
 def test_a_receiver_that_was_restarted(gather):
@@ -807,7 +807,7 @@ def test_a_receiver_that_was_restarted(gather):
         sender.write_all(data, stop=PAGE)
         sender.end(len(data))
         sender.until_done()
-    assert again.file.read_bytes() == data
+    assert sent_bytes(again.file) == data
 
 
 def test_others_in_its_directory(gather, tmp_path):
@@ -827,7 +827,7 @@ def test_others_in_its_directory(gather, tmp_path):
         sender.send_recording(data)
     assert outside.read_bytes() == b"precious" and (folder / "notes.txt").read_text() == "mine"
     assert (folder / "cut.mallow").read_bytes() == data[:100]
-    assert [path for path in folder.iterdir() if path.is_file() and path.read_bytes() == data]
+    assert [path for path in folder.iterdir() if path.is_file() and sent_bytes(path) == data]
 
 
 def test_connections_that_say_nothing(gather):
@@ -926,7 +926,7 @@ def test_cut_streams(gather, request):
     play(gathered, stream_of(data)[:5000])
     with Sender.connect(gathered.port) as sender:
         sender.send_recording(data)
-    assert [path for path in gathered.files if path.read_bytes() == data]
+    assert [path for path in gathered.files if sent_bytes(path) == data]
 
 
 def test_it_asks_for_modules(gather, tmp_path):
