@@ -140,18 +140,15 @@ struct recording_facts {
 	bool complete;                     /* ended, nothing is damaged, no events are lost */
 	bool filtered; /* sites and sums are of some of the blocks: filtered.h */
 	bool watched;  /* `mallow run` sampled its memory, too, and waited for its end */
-	/*
-	 * What it says are the claims of another machine or user: it was received, or copied for
-	 * another user. And whose its file is; UINT32_MAX: there is none.
-	 */
+	/* Its claims are another machine's or user's: it was received, or copied for that user. */
 	bool foreign;
-	uint32_t owner;
 	/*
 	 * How the program ended. Known without `ended`, too: where it was killed, or left without
 	 * the agent, and `mallow run` waited for it.
 	 */
 	enum trace_end end_reason;
 	uint32_t end_status;
+	uint32_t owner; /* the user whose file it is; UINT32_MAX: there is none */
 	/* The most that was resident at once, in bytes, the agent included; 0: not known. */
 	uint64_t peak_resident;
 	enum trace_peak_source peak_resident_source;

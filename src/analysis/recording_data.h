@@ -22,8 +22,10 @@
 struct recording {
 	/* All but sites, summary and facts belongs to another recording: filtered.h. */
 	bool borrowed;
-	bool growing;       /* stacks and blocks belong to the recording that it is a look at */
-	struct arena arena; /* strings */
+	bool blocks_for_facts; /* blocks are there for nothing else */
+	bool watched;          /* live_line or heap_errors is to be filled: load_watch.c */
+	bool growing;          /* stacks and blocks belong to the recording that it is a look at */
+	struct arena arena;    /* strings */
 	struct recording_facts facts;
 	struct recording_summary summary;
 	struct module_table modules;
@@ -31,7 +33,6 @@ struct recording {
 	struct stack_trie stacks;
 	struct block_store blocks;
 	struct block_cache *views;       /* NULL: blocks were not needed */
-	bool blocks_for_facts;           /* blocks are there for nothing else */
 	struct facts_cache *facts_cache; /* NULL: the sites are not those of the recording */
 	/* facts_pack()'s bytes from an index, in the arena. NULL: none. */
 	const uint8_t *packed_facts;
@@ -47,7 +48,6 @@ struct recording {
 	bool unseen_stored;        /* it has such a chunk, so the list is whole */
 	struct pool_table pools;
 	struct live_data live; /* used instead of events */
-	bool watched;          /* live_line or heap_errors is to be filled: load_watch.c */
 	struct live_line live_line;
 	struct heap_errors heap_errors;
 	uint64_t fingerprint; /* of its chunks: struct chunk_index */

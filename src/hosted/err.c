@@ -12,7 +12,7 @@ struct err {
 	bool is_static;
 };
 
-static struct err no_memory = {
+struct err err_static_no_memory = {
 	.message = (char *)"out of memory",
 	.number = ENOMEM,
 	.is_static = true,
@@ -75,11 +75,6 @@ struct err *err_create_errno(int number, const char *format, ...)
 	free(err->message);
 	err->message = whole;
 	return err;
-}
-
-struct err *err_no_memory(void)
-{
-	return &no_memory;
 }
 
 void err_destroy(struct err *err)

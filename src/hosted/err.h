@@ -23,7 +23,13 @@ struct err *err_create(const char *format, ...) __attribute__((format(printf, 1,
 struct err *err_create_errno(int number, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
-struct err *err_no_memory(void);
+/* What err_no_memory() returns. */
+extern struct err err_static_no_memory;
+
+static inline struct err *err_no_memory(void)
+{
+	return &err_static_no_memory;
+}
 
 /* Accepts NULL. */
 void err_destroy(struct err *err);

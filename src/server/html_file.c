@@ -413,7 +413,7 @@ struct err *html_file_write(struct catalog *catalog, const struct html_file_opti
 	file.values[RECORDING] = options->id;
 	err = catalog_find(catalog, options->id, &file.dataset);
 	if (!err && !file.dataset)
-		err = err_create("no recording has the id '%s'", options->id);
+		return err_create("no recording has the id '%s'", options->id);
 	if (!err)
 		err = find_moments(&file);
 	if (!err)

@@ -197,7 +197,7 @@ struct err *route_flame(struct request *request, struct reply *reply)
 	dataset_lock(request->dataset);
 	err = find_flame(request, reply, sides, &options, &flame);
 	dataset_unlock(request->dataset);
-	if (err || reply->status)
+	if (err || !flame)
 		return err;
 	json_init(&json, &buf, false);
 	if (request->before)

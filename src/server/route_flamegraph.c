@@ -65,7 +65,7 @@ struct err *route_flamegraph(struct request *request, struct reply *reply)
 	dataset_lock(dataset);
 	err = find_tree(request, reply, &tree);
 	dataset_unlock(dataset);
-	if (err || reply->status)
+	if (err || !tree)
 		return err;
 	// Nothing matched: clients expect an empty body.
 	if (tree->nodes[0].value)

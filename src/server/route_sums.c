@@ -23,16 +23,16 @@ struct asked {
 	struct selection *selection;
 	enum block_groups_by by[SUMS_KEYS];
 	size_t keys;
-	bool inclusive;
 	struct sums_query query;
 	struct sums *sums;
 	const struct sums_row *rows; /* the page */
 	uint64_t count;
 	uint32_t spark; /* points of curves; 0: no curves */
 	struct series *series;
-	bool judged; /* each row has a shape */
+	bool inclusive;
+	bool judged;  /* each row has a shape */
+	bool chained; /* … and its chains */
 	struct shape_result *shapes;
-	bool chained; /* each row has its chains */
 	struct chain_facts *chains;
 };
 
@@ -102,7 +102,7 @@ static struct err *find_blocks(struct request *request, struct reply *reply, str
 	const struct block_groups **places[SUMS_KEYS] = {&asked->query.first, &asked->query.second};
 	struct err *err = request_select(request, reply, &asked->selection);
 
-	for (size_t i = 0; !err && !reply->status && i < asked->keys; i++) {
+	for (size_t i = 0; !err && !reply->status && i < asked->keys && i < SUMS_KEYS; i++) {
 		err = dataset_groups(asked->dataset, asked->by[i], places[i]);
 		if (err)
 			err = request_refuse_err(

@@ -94,7 +94,7 @@ static struct err *put_keys(struct json_writer *json, const struct sums_page *pa
 
 	json_key(json, "keys");
 	json_array(json);
-	for (size_t i = 0; !err && i < page->keys; i++)
+	for (size_t i = 0; !err && i < page->keys && i < SUMS_KEYS; i++)
 		err = put_key(&columns, page, i, keys[i]);
 	if (err)
 		return err;

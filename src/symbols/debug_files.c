@@ -310,7 +310,7 @@ struct err *debug_files_package(const struct debug_files *files, const struct el
 	struct err *err = NULL;
 
 	*ret = NULL;
-	for (size_t i = 0; !err && i < ARRAY_COUNT(images) && images[i]; i++) {
+	for (size_t i = 0; !err && i < (program ? 2 : 1); i++) {
 		char real[PATH_MAX];
 
 		err = try_package(images[i]->path, ret);

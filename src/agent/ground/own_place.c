@@ -38,7 +38,7 @@ static uint32_t failures;
 
 static uint64_t random_page(void)
 {
-	uint64_t random;
+	uint64_t random = 0;
 
 	if (sys_getrandom(&random, sizeof(random)) != sizeof(random))
 		random = clock_ticks() ^ (uint64_t)&random >> 12; // both are different each time

@@ -16,7 +16,7 @@ static void before_open(int directory, const char *path, int flags)
 }
 
 /* A function with the file's mode as a third or fourth argument, which may be missing. */
-#define OPEN(name, plain, parameters, directory, arguments)                                        \
+#define OPEN(name, function, parameters, directory, arguments)                                     \
 	int hook_##name parameters                                                                 \
 	{                                                                                          \
 		unsigned int mode;                                                                 \
@@ -26,13 +26,15 @@ static void before_open(int directory, const char *path, int flags)
 		mode = va_arg(list, unsigned int);                                                 \
 		va_end(list);                                                                      \
 		before_open(directory, path, flags);                                               \
-		return (real.name ?: real.plain)arguments;                                         \
+		return (function)arguments;                                                        \
 	}
 
-OPEN(open, open, (const char *path, int flags, ...), AT_FDCWD, (path, flags, mode))
-OPEN(open64, open, (const char *path, int flags, ...), AT_FDCWD, (path, flags, mode))
-OPEN(openat, openat, (int at, const char *path, int flags, ...), at, (at, path, flags, mode))
-OPEN(openat64, openat, (int at, const char *path, int flags, ...), at, (at, path, flags, mode))
+OPEN(open, real.open, (const char *path, int flags, ...), AT_FDCWD, (path, flags, mode))
+OPEN(open64, real.open64 ?: real.open, (const char *path, int flags, ...), AT_FDCWD,
+     (path, flags, mode))
+OPEN(openat, real.openat, (int at, const char *path, int flags, ...), at, (at, path, flags, mode))
+OPEN(openat64, real.openat64 ?: real.openat, (int at, const char *path, int flags, ...), at,
+     (at, path, flags, mode))
 
 /* What open() becomes with _FORTIFY_SOURCE, where the flags are no constant. */
 int hook_open_fortified(const char *path, int flags)
