@@ -36,7 +36,7 @@ static NOINLINE void move_break(void)
 	printf("{\"kind\": \"brk\", \"increment\": 8192, \"address\": %lu}\n",
 	       (unsigned long)(top + 8192));
 	REQUIRE(brk(top) == 0);
-	printf("{\"kind\": \"brk\", \"increment\": 0, \"address\": %lu}\n", (unsigned long)top);
+	printf("{\"kind\": \"brk\", \"increment\": -8192, \"address\": %lu}\n", (unsigned long)top);
 	STAY();
 }
 

@@ -178,13 +178,15 @@ int hook_brk(void *address)
 {
 	GUARD_CALL(call);
 	struct thread *thread;
+	void *before;
 	int result;
 
 	hooks_resolve();
 	thread = guard_enter(&call);
+	before = real.sbrk ? real.sbrk(0) : address; // the C library's malloc moves it, too
 	result = real.brk(address);
 	if (result == 0)
-		write_break(thread, &call, 0, (uint64_t)address);
+		write_break(thread, &call, (char *)address - (char *)before, (uint64_t)address);
 	else
 		guard_leave(thread, &call);
 	return result;
