@@ -2,6 +2,8 @@
 #ifndef MALLOW_ANALYSIS_RECORDING_DATA_H
 #define MALLOW_ANALYSIS_RECORDING_DATA_H
 
+#include <sys/mman.h>
+
 #include "analysis/blocks/block_cache.h"
 #include "analysis/blocks/block_store.h"
 #include "analysis/errors/heap_errors.h"
@@ -59,6 +61,16 @@ struct recording {
 	uint8_t *curve; /* payload of its curve chunk, owned: series_stored.h; NULL: none */
 	size_t curve_size;
 };
+
+/* What brk adds is anonymous memory, as of mmap. Call it for each operation that was read. */
+static inline void mapping_complete(struct mapping_operation *mapping)
+{
+	if (mapping->kind != TRACE_RECORD_BRK)
+		return;
+	mapping->protection = PROT_READ | PROT_WRITE;
+	mapping->flags = MAP_PRIVATE | MAP_ANONYMOUS;
+	mapping->fd = -1;
+}
 
 /* Frees what the struct holds, not the struct. Accepts one that was filled in part. */
 void recording_deinit(struct recording *recording);

@@ -153,7 +153,7 @@ static void put_mapped(const struct sentence *sentence)
 {
 	put_bytes(sentence, FINDING_NUMBER_bytes);
 	put(sentence, " resident beyond what malloc handed out: ");
-	put_count(sentence, FINDING_NUMBER_mappings, "mapping");
+	put_count(sentence, FINDING_NUMBER_mappings, sentence->finding->subject);
 	put_function(sentence, " by ");
 }
 

@@ -95,7 +95,7 @@ static void put_fact(struct buf *buf, const struct style *style, const struct he
 	case HEADLINE_MAPPED:
 		put_bytes(buf, style, numbers[0]);
 		buf_text(buf, " is resident beyond what malloc handed out: ");
-		buf_text(buf, format_counted(numbers[1], "mapping", style->exact).text);
+		buf_text(buf, format_counted(numbers[1], headline->mapper_call, style->exact).text);
 		if (headline->mapper) {
 			buf_text(buf, " by ");
 			own_name_put(buf, style, headline->mapper);

@@ -30,11 +30,15 @@ static struct err *put_mapped(struct buf *buf, const struct style *style,
 			      const struct recording *recording, struct symbolized *symbolized)
 {
 	cleanup(map_sites_deinit) struct map_sites sites = {0};
-	const struct map_sum *sum = &sites.of[MAP_KIND_MEMORY];
+	struct resident resident;
+	const struct map_sum *sum = &resident.own;
 	struct err *err = map_sites_create_all(recording, symbolized, &sites);
 
-	if (err || sum->peak_bytes < RESIDENT_MAPPED_LEAST)
+	if (err)
 		return err;
+	resident_compare(recording, &sites, &resident);
+	if (sum->peak_bytes < RESIDENT_MAPPED_LEAST)
+		return NULL;
 	buf_text(buf, "  mapped    ");
 	style_printf(buf, style, STYLE_STRONG, "%10s",
 		     format_bytes(sum->left_bytes, style->exact).text);

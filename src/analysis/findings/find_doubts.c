@@ -110,7 +110,7 @@ static struct err *find_unexplained(struct finding_search *search)
 		if (list[i].kind == TRACE_UNSEEN_RESIDENT)
 			err = doubt(search, FINDING_UNEXPLAINED, FINDING_NUMBER_bytes,
 				    list[i].bytes_at_most, FINDING_NUMBER_resident_bytes,
-				    search->resident->anonymous);
+				    search->resident->resident);
 	return err;
 }
 

@@ -128,12 +128,36 @@ static void count_mappings(void *argument, uint32_t site)
 	count->mappings += count->sites->sites[site].peak_blocks;
 }
 
+/*
+ * The kind of mappings that most of it is. Reserved addresses and copies of files explain only what
+ * the others do not.
+ */
+static enum map_kind mapped_kind(const struct map_sites *sites, uint64_t mapped)
+{
+	static const enum map_kind kinds[] = {MAP_KIND_MEMORY, MAP_KIND_BREAK, MAP_KIND_SHARED,
+					      MAP_KIND_COPY, MAP_KIND_RESERVED};
+	enum map_kind kind = MAP_KIND_MEMORY;
+	uint64_t most = 0, left = mapped;
+
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+		uint64_t peak = sites->of[kinds[i]].peak_bytes;
+		bool is_sure = kinds[i] != MAP_KIND_COPY && kinds[i] != MAP_KIND_RESERVED;
+		uint64_t bytes = less(peak, is_sure ? mapped : left);
+
+		left = above(left, peak);
+		if (bytes <= most)
+			continue;
+		most = bytes;
+		kind = kinds[i];
+	}
+	return kind;
+}
+
 /* Sets which function mapped most, and how often. */
 static struct err *set_mapper(struct finding_search *search, struct finding *finding)
 {
 	const struct map_sites *sites = search->mappings;
-	enum map_kind kind =
-		sites->of[MAP_KIND_MEMORY].peak_bytes ? MAP_KIND_MEMORY : MAP_KIND_RESERVED;
+	enum map_kind kind = mapped_kind(sites, finding->bytes);
 	auto_free uint64_t *values = calloc((size_t)sites->count + 1, sizeof(*values));
 	cleanup(own_functions_destroy_at) struct own_functions *functions = NULL;
 	struct mapping_count count = {.sites = sites};
@@ -153,6 +177,7 @@ static struct err *set_mapper(struct finding_search *search, struct finding *fin
 	if (err)
 		return err;
 	finding_show_function(finding, &picked);
+	finding->subject = kind == MAP_KIND_BREAK ? "sbrk call" : "mapping";
 	finding_set(finding, FINDING_NUMBER_mappings, count.mappings);
 	return NULL;
 }
@@ -169,7 +194,7 @@ struct err *find_mapped(struct finding_search *search)
 	finding.bytes = resident->mapped;
 	finding_set(&finding, FINDING_NUMBER_at_ns, resident->at_ns);
 	finding_set(&finding, FINDING_NUMBER_bytes, resident->mapped);
-	finding_set(&finding, FINDING_NUMBER_resident_bytes, resident->anonymous);
+	finding_set(&finding, FINDING_NUMBER_resident_bytes, resident->resident);
 	err = set_mapper(search, &finding);
 	return err ? err : finding_search_add(search, &finding);
 }

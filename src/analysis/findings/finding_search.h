@@ -5,7 +5,6 @@
 #include "analysis/facts/run_facts.h"
 #include "analysis/findings/findings.h"
 #include "analysis/findings/percent.h"
-#include "analysis/views/resident.h"
 #include "hosted/arena.h"
 #include "hosted/vec.h"
 

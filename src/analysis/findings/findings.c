@@ -170,6 +170,11 @@ const struct map_sites *findings_mappings(const struct findings *findings)
 	return findings->looked_for ? &findings->mappings : NULL;
 }
 
+const struct resident *findings_resident(const struct findings *findings)
+{
+	return findings->looked_for ? &findings->resident : NULL;
+}
+
 struct own_functions *findings_functions(const struct findings *findings)
 {
 	return findings->functions;

@@ -13,7 +13,7 @@
 
 #include "analysis/findings/finding_trust.h"
 #include "analysis/findings/own_functions.h"
-#include "analysis/views/map_sites.h"
+#include "analysis/views/resident.h"
 
 enum finding_kind {
 #define FINDING(NAME, name, group) FINDING_##NAME,
@@ -105,7 +105,9 @@ struct finding {
 	const struct named_frame *call;
 	bool call_most; /* for nine tenths or more */
 	bool inclusive; /* about all stacks that the function is in, not of those called after it */
-	const char *subject; /* whose, if it is no function: a language's name; NULL: none */
+	/* Whose, if it is no function: a language's name. Of FINDING_MAPPED what there are several
+	 * of: "mapping". NULL: none. */
+	const char *subject;
 	/*
 	 * The filter whose report shows the same numbers. 0 conditions: there is none. view: an
 	 * option of `mallow report` instead; NULL: none.
@@ -140,6 +142,7 @@ const char *findings_missing(const struct findings *findings);
 
 /* What the program mapped itself. NULL: nothing is looked for in such a recording. */
 const struct map_sites *findings_mappings(const struct findings *findings);
+const struct resident *findings_resident(const struct findings *findings);
 
 /* The functions of the recording, for the headline. */
 struct own_functions *findings_functions(const struct findings *findings);

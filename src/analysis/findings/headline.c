@@ -41,13 +41,14 @@ static const struct finding *first_of(const struct findings *findings, enum find
 }
 
 /*
- * What can be said of the end. own: something that own code allocated is never freed. mappings
- * NULL: not known. blind: not all memory was seen.
+ * What can be said of the end. own: something that own code allocated is never freed. blind: not
+ * all memory was seen.
  */
 static struct headline_said freed(const struct recording_summary *sum,
-				  const struct map_sites *mappings, bool own, bool blind)
+				  const struct findings *findings, bool own, bool blind)
 {
-	uint64_t left = mappings ? mappings->of[MAP_KIND_MEMORY].left_bytes +
+	const struct map_sites *mappings = findings_mappings(findings); // NULL: not known
+	uint64_t left = mappings ? findings_resident(findings)->own.left_bytes +
 					   mappings->of[MAP_KIND_LANGUAGE].left_bytes
 				 : 0;
 
@@ -83,6 +84,7 @@ static void add_facts(const struct recording *recording, const struct findings *
 		add(headline, HEADLINE_MAPPED, finding->bytes,
 		    finding->numbers[FINDING_NUMBER_mappings]);
 		headline->mapper = finding->frame;
+		headline->mapper_call = finding->subject;
 	}
 	finding = first_of(findings, FINDING_GROWS);
 	if (finding)
@@ -97,7 +99,7 @@ static void add_facts(const struct recording *recording, const struct findings *
 	finding = first_of(findings, FINDING_WRONG_FREES);
 	if (finding)
 		add(headline, HEADLINE_WRONG_FREES, finding->numbers[FINDING_NUMBER_calls], 0);
-	headline->freed = freed(sum, findings_mappings(findings), own, headline->blind);
+	headline->freed = freed(sum, findings, own, headline->blind);
 	if (!headline->fact_count)
 		add(headline, headline->freed.fact, headline->freed.numbers[0],
 		    headline->freed.numbers[1]);

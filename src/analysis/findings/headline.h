@@ -65,6 +65,7 @@ struct headline {
 	struct headline_said freed;       /* HEADLINE_NEVER_FREED or one behind it, said or not */
 	const char *unseen;               /* of HEADLINE_UNSEEN: the language */
 	const struct named_frame *mapper; /* of HEADLINE_MAPPED; NULL: no own code */
+	const char *mapper_call;          /* of the same: struct finding's subject */
 	/* What the recording cannot show of the program's own memory: sight_is_whole(). */
 	bool blind;
 	bool ended; /* the recording has the program's end: what is live then is never freed */

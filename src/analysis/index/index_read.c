@@ -328,6 +328,7 @@ static void take_mappings(struct index_reader *reader)
 		mapping->flags = take_u32(reader);
 		mapping->fd = take_i32(reader);
 		mapping->increment = cursor_signed(&reader->cursor);
+		mapping_complete(mapping);
 		expect(reader,
 		       mapping->kind >= TRACE_RECORD_MMAP && mapping->kind <= TRACE_RECORD_BRK);
 	}

@@ -152,6 +152,7 @@ static struct err *take_mapping(struct load *load, uint32_t stream,
 	};
 	struct err *err;
 
+	mapping_complete(&mapping);
 	err = load_stack(load, &load->streams[stream], event->time, &mapping.stack);
 	if (err)
 		return err;

@@ -26,6 +26,7 @@ struct walk {
 	struct pieces pieces;
 	VEC(struct map_life) lives;
 	VEC(struct map_cut) cuts; /* in the order of time */
+	uint64_t last_break;      /* 0: not known */
 };
 
 static void walk_deinit(struct walk *walk)
@@ -194,6 +195,18 @@ static bool is_range(uint64_t address, uint64_t length)
 	return length && length <= UINT64_MAX - address;
 }
 
+/* The break is not rounded to pages: a mapping for each time that the program moved it up. */
+static bool take_break(struct walk *walk, const struct mapping_operation *operation, uint32_t index)
+{
+	uint64_t now = operation->address, before = now - (uint64_t)operation->increment;
+
+	if (!operation->increment && walk->last_break) // of older agents
+		before = walk->last_break;
+	walk->last_break = now;
+	return before < now ? add(walk, before, now - before, index, index)
+			    : cut(walk, now, before, index);
+}
+
 /* Calls that failed are not recorded, or have ranges that none can be. */
 static bool take(struct walk *walk, const struct mapping_operation *operation, uint32_t index)
 {
@@ -212,7 +225,7 @@ static bool take(struct walk *walk, const struct mapping_operation *operation, u
 			return false;
 		return !is_range(address, length) || add(walk, address, length, index, origin);
 	default:
-		return true;
+		return take_break(walk, operation, index);
 	}
 }
 

@@ -1,6 +1,7 @@
 /*
  * The mappings that the program made itself, each from the call that made it to the one that took
- * the last of it away: munmap, mremap, or another mmap over it.
+ * the last of it away: munmap, mremap, or another mmap over it. What it added to its data segment
+ * (sbrk, brk) is a mapping, too.
  */
 #ifndef MALLOW_ANALYSIS_VIEWS_MAP_LIVES_H
 #define MALLOW_ANALYSIS_VIEWS_MAP_LIVES_H
@@ -12,7 +13,8 @@ struct map_life {
 	uint64_t address, length; /* bytes, as it was made */
 	uint64_t left;            /* bytes that are still mapped at the end */
 	uint32_t made;
-	uint32_t origin; /* the mmap whose memory it is: made, unless mremap made it of another */
+	uint32_t origin; /* the mmap or brk whose memory it is: made, unless mremap made it of
+			    another */
 	uint32_t gone;   /* RECORDING_NONE: some of it is there at the end */
 	uint32_t first_cut, cuts; /* what calls took of it, in the order of time */
 };

@@ -5,6 +5,7 @@
 
 #include "analysis/breakdown/allocating.h"
 #include "analysis/views/hidden_heaps.h"
+#include "analysis/views/resident.h"
 #include "hosted/cleanup.h"
 #include "hosted/map.h"
 #include "hosted/vec.h"
@@ -22,6 +23,7 @@ struct summing {
 	const struct recording *recording;
 	struct symbolized *symbolized;
 	const struct mapping_operation *calls;
+	bool shares;        /* the process had shared memory */
 	struct map callers; /* by stack: enum map_kind, as far as the stack tells */
 	struct map numbers; /* of sites, by stack and kind */
 	VEC(struct site) sites;
@@ -116,18 +118,36 @@ static struct err *known_caller(struct summing *summing, uint32_t stack, enum ma
 	return err;
 }
 
+/*
+ * Of a file. Nothing says which files lie in memory (memfd, /dev/shm). But the kernel counts their
+ * pages apart, so a process without such pages has none.
+ */
+static enum map_kind kind_of_file(const struct summing *summing,
+				  const struct mapping_operation *origin)
+{
+	if (!(origin->protection & PROT_WRITE))
+		return MAP_KIND_FILE;
+	if (!(origin->flags & MAP_SHARED))
+		return MAP_KIND_COPY;
+	return summing->shares ? MAP_KIND_SHARED : MAP_KIND_FILE;
+}
+
 static struct err *kind_of(struct summing *summing, const struct map_life *life, enum map_kind *ret)
 {
 	const struct mapping_operation *origin = &summing->calls[life->origin];
 
-	if (origin->kind != TRACE_RECORD_MMAP)
+	if (origin->kind == TRACE_RECORD_BRK)
+		*ret = MAP_KIND_BREAK;
+	else if (origin->kind != TRACE_RECORD_MMAP)
 		*ret = MAP_KIND_FILE; // an mremap of what the recording does not know
 	else if (!(origin->flags & MAP_ANONYMOUS))
-		*ret = MAP_KIND_FILE;
+		*ret = kind_of_file(summing, origin);
 	else if (origin->flags & (MAP_STACK | MAP_GROWSDOWN))
 		*ret = MAP_KIND_STACK;
-	else if (!(origin->protection & PROT_WRITE))
+	else if (!(origin->protection & PROT_WRITE) || origin->flags & MAP_NORESERVE)
 		*ret = MAP_KIND_RESERVED;
+	else if (origin->flags & MAP_SHARED)
+		*ret = MAP_KIND_SHARED;
 	else if (hidden_heap_of(summing->recording, origin) != HIDDEN_HEAP_COUNT)
 		*ret = MAP_KIND_LANGUAGE;
 	else
@@ -151,6 +171,18 @@ static struct err *site_of(struct summing *summing, uint32_t stack, enum map_kin
 	}
 	*ret = (uint32_t)*number;
 	return NULL;
+}
+
+/* Whether the process ever had so much shared memory that a mapping of it matters. */
+static bool has_shared(const struct recording *recording)
+{
+	uint32_t count;
+	const struct memory_sample *memory = recording_memory(recording, &count);
+
+	for (uint32_t i = 0; i < count; i++)
+		if (memory[i].shared >= RESIDENT_MAPPED_LEAST)
+			return true;
+	return false;
 }
 
 /* Adds the steps of a mapping. */
@@ -233,6 +265,7 @@ struct err *map_sites_create(const struct recording *recording, struct symbolize
 	cleanup(summing_deinit) struct summing summing = {
 		.recording = recording,
 		.symbolized = symbolized,
+		.shares = has_shared(recording),
 	};
 	struct err *err = NULL;
 	uint32_t unused;

@@ -1,7 +1,5 @@
 #include "analysis/views/resident.h"
 
-#include <sys/mman.h>
-
 #include "hosted/cleanup.h"
 
 #include "symbols/elf_image.h"
@@ -56,39 +54,6 @@ static uint64_t threads_at_once(const struct recording *recording)
 	return most;
 }
 
-/* Bytes by which the program itself moved the end of its data segment. */
-static uint64_t moved_break(const struct recording *recording)
-{
-	uint32_t count;
-	const struct mapping_operation *calls = recording_mappings(recording, &count);
-	uint64_t at = 0, moved = 0;
-
-	for (uint32_t i = 0; i < count; i++) {
-		if (calls[i].kind != TRACE_RECORD_BRK)
-			continue;
-		if (calls[i].increment > 0)
-			moved += (uint64_t)calls[i].increment;
-		else if (!calls[i].increment && at && calls[i].address > at)
-			moved += calls[i].address - at;
-		at = calls[i].address;
-	}
-	return moved;
-}
-
-/* Private mappings of files: pages that the program writes to are anonymous. */
-static uint64_t private_files(const struct recording *recording)
-{
-	uint32_t count;
-	const struct mapping_operation *calls = recording_mappings(recording, &count);
-	uint64_t bytes = 0;
-
-	for (uint32_t i = 0; i < count; i++)
-		if (calls[i].kind == TRACE_RECORD_MMAP && calls[i].flags & MAP_PRIVATE &&
-		    !(calls[i].flags & MAP_ANONYMOUS) && calls[i].protection & PROT_WRITE)
-			bytes += calls[i].length;
-	return bytes;
-}
-
 /* How much of a module is data: static variables, tables that the loader fills. */
 static uint64_t data_of(const struct recorded_module *module)
 {
@@ -133,9 +98,9 @@ static uint64_t above(uint64_t a, uint64_t b)
 	return a > b ? a - b : 0;
 }
 
-static uint64_t enough(uint64_t bytes, uint64_t anonymous)
+static uint64_t enough(uint64_t bytes, uint64_t resident)
 {
-	uint64_t least = anonymous / 100 * RESIDENT_PERCENT;
+	uint64_t least = resident / 100 * RESIDENT_PERCENT;
 
 	least = least > RESIDENT_LEAST ? least : RESIDENT_LEAST;
 	return bytes > least ? bytes : 0;
@@ -149,38 +114,92 @@ static bool is_whole(const struct recording_facts *facts)
 	       !facts->lost && !facts->missing_chunks && !facts->damaged_chunks;
 }
 
+/* Finds the sample with the most memory of the process's own. false: there is none. */
+static bool find_most(const struct recording *recording, struct memory_sample *ret)
+{
+	uint32_t count;
+	const struct memory_sample *memory = recording_memory(recording, &count);
+
+	for (uint32_t i = 0; i < count; i++)
+		if (!i || memory[i].anonymous + memory[i].shared >= ret->anonymous + ret->shared)
+			*ret = memory[i];
+	return count;
+}
+
+static void add_sum(struct map_sum *sum, const struct map_sum *more)
+{
+	sum->bytes += more->bytes;
+	sum->mappings += more->mappings;
+	sum->peak_bytes += more->peak_bytes;
+	sum->left_bytes += more->left_bytes;
+	sum->left += more->left;
+}
+
+static uint64_t less(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+/*
+ * What the program mapped itself. Reserved addresses, and copies of files, count as far as memory
+ * is resident that the rest does not explain. mapped: of struct resident.
+ */
+static struct map_sum sum_own(const struct recording *recording, const struct map_sites *sites,
+			      uint64_t mapped)
+{
+	const struct recording_facts *facts = recording_facts(recording);
+	const struct map_sum *of = sites->of;
+	struct map_sum sum = of[MAP_KIND_MEMORY], all;
+	uint64_t most = facts->peak_resident;
+
+	add_sum(&sum, &of[MAP_KIND_BREAK]);
+	add_sum(&sum, &of[MAP_KIND_SHARED]);
+	all = sum;
+	add_sum(&all, &of[MAP_KIND_RESERVED]);
+	add_sum(&all, &of[MAP_KIND_COPY]);
+	// What was resident is known to the end only if somebody looked then.
+	if (!most || !recording_facts_have_end(facts))
+		most = UINT64_MAX;
+	sum.peak_bytes = less(sum.peak_bytes, most);
+	sum.left_bytes = less(sum.left_bytes, most);
+	if (mapped <= sum.peak_bytes)
+		return sum;
+	all.peak_bytes = mapped;
+	all.left_bytes = less(all.left_bytes, mapped);
+	return all;
+}
+
 void resident_compare(const struct recording *recording, const struct map_sites *sites,
 		      struct resident *ret)
 {
 	struct resident found = {0};
-	uint32_t count;
-	const struct memory_sample *memory = recording_memory(recording, &count);
+	struct memory_sample at = {0};
 	const struct map_sum *of = sites->of;
-	uint64_t most, beyond, own, others;
+	uint64_t most, shared, beyond, own, others, resident;
 
-	*ret = found;
-	if (!count || !is_whole(recording_facts(recording)))
+	if (!find_most(recording, &at) || !is_whole(recording_facts(recording))) {
+		found.own = sum_own(recording, sites, 0);
+		*ret = found;
 		return;
-	found.known = true;
-	for (uint32_t i = 0; i < count; i++) {
-		if (memory[i].anonymous < found.anonymous)
-			continue;
-		found.anonymous = memory[i].anonymous;
-		found.at_ns = memory[i].time_ns;
 	}
+	found.known = true;
+	found.at_ns = at.time_ns;
+	found.resident = resident = at.anonymous + at.shared;
 	most = bound_blocks(recording, &found.blocks);
-	own = of[MAP_KIND_MEMORY].peak_bytes + of[MAP_KIND_RESERVED].peak_bytes;
-	beyond = enough(above(found.anonymous, found.blocks), found.anonymous);
-	found.mapped = enough(beyond < own ? beyond : own, found.anonymous);
+	own = of[MAP_KIND_MEMORY].peak_bytes + of[MAP_KIND_RESERVED].peak_bytes +
+	      of[MAP_KIND_BREAK].peak_bytes + of[MAP_KIND_COPY].peak_bytes;
+	shared = less(at.shared, of[MAP_KIND_SHARED].peak_bytes);
+	beyond = above(at.anonymous, found.blocks);
+	found.mapped = enough(less(beyond, own) + shared, resident);
+	found.own = sum_own(recording, sites, found.mapped);
 	others = of[MAP_KIND_STACK].peak_bytes + of[MAP_KIND_LANGUAGE].peak_bytes +
-		 of[MAP_KIND_LIBRARY].peak_bytes + moved_break(recording) +
-		 private_files(recording) + RESIDENT_FIRST_STACK +
+		 of[MAP_KIND_LIBRARY].peak_bytes + RESIDENT_FIRST_STACK +
 		 threads_at_once(recording) * RESIDENT_THREAD_STACK;
-	found.unexplained = enough(above(found.anonymous, most + own + others), found.anonymous);
+	found.unexplained = enough(above(at.anonymous, most + own + others), resident);
 	if (found.unexplained) // files are read only where it matters
 		found.unexplained =
-			enough(above(found.anonymous, most + own + others + static_data(recording)),
-			       found.anonymous);
+			enough(above(at.anonymous, most + own + others + static_data(recording)),
+			       resident);
 	*ret = found;
 }
 
@@ -209,10 +228,9 @@ struct err *resident_unseen(const struct recording *recording, struct symbolized
 		return err;
 	resident_compare(recording, &sites, &resident);
 	beyond = resident.mapped + resident.unexplained;
-	others = sites.of[MAP_KIND_LANGUAGE].peak_bytes + moved_break(recording);
-	if (others > above(resident.anonymous, resident.blocks + beyond))
-		others = above(resident.anonymous, resident.blocks + beyond);
-	beyond = enough(beyond + others, resident.anonymous);
+	others = less(sites.of[MAP_KIND_LANGUAGE].peak_bytes,
+		      above(resident.resident, resident.blocks + beyond));
+	beyond = enough(beyond + others, resident.resident);
 	*ret = beyond > resident.blocks ? beyond : 0;
 	return NULL;
 }

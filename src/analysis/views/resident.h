@@ -2,11 +2,17 @@
  * Compares the memory that the kernel counts for a process with what the recording explains of it:
  * blocks, what the allocator keeps for them, the program's own mappings, stacks, static data.
  *
- *	anonymous   ████████████████████████████████████
- *	blocks      ██████████                             at most, with what they cost beside their
- *bytes mapped                ███████████████              by the program itself others ████ stacks,
- *static data, other mappings unexplained                              ███████   memory that mallow
- *does not see
+ *	resident     ████████████████████████████████████
+ *
+ *	blocks       ██████████
+ *	mapped                 ███████████████
+ *	others                                ████
+ *	unexplained                               ███████
+ *
+ * resident: anonymous and shared memory, no pages of files
+ * blocks: with what they cost beside their bytes
+ * mapped: by the program itself, also by sbrk
+ * others: stacks, static data, mappings of libraries
  *
  * Samples of memory tell how much is resident; nothing tells which pages are. So each part is what
  * it could be at most, and what is left is less than what there is.
@@ -24,11 +30,10 @@
 #define RESIDENT_MAPPED_LEAST (UINT64_C(1) << 20)
 
 /* What a block costs its allocator: a header, and rounding up to the next size or page. */
-#define RESIDENT_BLOCK_COST 24
-#define RESIDENT_LARGE_BLOCK                                                                       \
-	(UINT64_C(128) << 10) /* of these, most have a mapping of their own                        \
-			       */
-#define RESIDENT_LARGE_COST 4096
+#define RESIDENT_BLOCK_COST  24
+/* From this size on, most blocks have a mapping of their own. */
+#define RESIDENT_LARGE_BLOCK (UINT64_C(128) << 10)
+#define RESIDENT_LARGE_COST  4096
 
 /*
  * A stack takes so much at most: that of the first thread by its usual limit, the others by what
@@ -39,17 +44,22 @@
 
 struct resident {
 	bool known;           /* there was a sample, and all of the process's life is recorded */
-	uint64_t at_ns;       /* of the sample with the most anonymous memory */
-	uint64_t anonymous;   /* then */
+	uint64_t at_ns;       /* of the sample with the most anonymous and shared memory */
+	uint64_t resident;    /* then */
 	uint64_t blocks;      /* at most, with what the allocator kept */
-	uint64_t mapped;      /* of `beyond`: by the program itself */
+	uint64_t mapped;      /* beyond these, in what the program mapped itself */
 	uint64_t unexplained; /* 0: it agrees */
+	/*
+	 * What the program mapped itself, known or not: no more than can have been resident, which
+	 * of reserved addresses is a small part, or nothing.
+	 */
+	struct map_sum own;
 };
 
 /*
  * *ret: bytes that were resident beyond the blocks of the recording, if that is more than the
- * blocks took: in the program's own mappings, in what it got by sbrk(), in a language's heap, or
- * unexplained. 0: most of the memory was seen, or nothing is known.
+ * blocks took: in the program's own mappings, in a language's heap, or unexplained. 0: most of the
+ * memory was seen, or nothing is known.
  */
 struct err *resident_unseen(const struct recording *recording, struct symbolized *symbolized,
 			    uint64_t *ret);

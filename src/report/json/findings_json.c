@@ -135,10 +135,10 @@ struct err *findings_json_write(struct json_writer *json, struct json_stacks *st
 		err = headline_make(recording, findings, &headline);
 	if (err)
 		return err;
-	if (findings_mappings(findings)) {
+	if (findings_resident(findings)) {
 		json_key(json, "mapped");
 		json_object(json);
-		mappings_json_sum(json, &findings_mappings(findings)->of[MAP_KIND_MEMORY]);
+		mappings_json_sum(json, &findings_resident(findings)->own);
 		json_end(json);
 	}
 	json_key(json, "headline");

@@ -29,6 +29,7 @@ INLINE_NOT void moves(void)
 {
 	char *at = arena(2 * MB);
 	at = mremap(at, 2 * MB, 3 * MB, MREMAP_MAYMOVE); // 3 MB, of which the second is taken out
+	memset(at, 1, 3 * MB); // what is never resident does not count
 	munmap(at + MB, MB);
 }
 INLINE_NOT void others(void)
@@ -127,6 +128,7 @@ def test_everything(tool, record, maps, what, second):
 
 MEMORY = """
 #define _GNU_SOURCE
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -146,6 +148,45 @@ static void *fill(void *count)
 	free(top);
 	return NULL;
 }
+/* Each way to get memory without malloc. What is only reserved is far more than any machine has. */
+__attribute__((noinline)) static void own(const char *how, size_t size)
+{
+	const int flags = MAP_PRIVATE | MAP_ANONYMOUS, both = PROT_READ | PROT_WRITE;
+	const size_t far = 1UL << 43;
+	char *at = NULL, *end;
+	int fd = -1;
+
+	if (!strcmp(how, "memfd") || !strcmp(how, "copy")) {
+		fd = memfd_create("own", 0);
+		if (!strcmp(how, "copy")) // of a file that is not in memory
+			fd = open("copied", O_RDWR | O_CREAT, 0600);
+		if (ftruncate(fd, size))
+			abort();
+		at = mmap(NULL, size, both, *how == 'c' ? MAP_PRIVATE : MAP_SHARED, fd, 0);
+	} else if (!strcmp(how, "shared")) {
+		at = mmap(NULL, size, both, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	} else if (!strcmp(how, "sbrk")) {
+		at = sbrk(size);
+	} else if (!strcmp(how, "brk")) {
+		sbrk(size / 2);
+		at = sbrk(0);
+		sbrk(-(long)size / 2); // what was there at once counts
+		if (brk(at + size / 2))
+			abort();
+		at -= size / 2;
+	} else if (!strcmp(how, "commits") || !strcmp(how, "reserves")) {
+		at = mmap(NULL, far, PROT_NONE, flags | MAP_NORESERVE, -1, 0);
+		if (!strcmp(how, "reserves"))
+			return;
+		mprotect(at, size, both);
+	} else if (!strcmp(how, "noreserve")) {
+		at = mmap(NULL, far, both, flags | MAP_NORESERVE, -1, 0);
+	}
+	if (at)
+		memset(at, 1, size);
+	end = at; // keeps it from being a tail call
+	__asm__ volatile("" ::"r"(end) : "memory");
+}
 int main(int count, char **words)
 {
 	void *volatile block = malloc(100);
@@ -158,8 +199,7 @@ int main(int count, char **words)
 		long at = syscall(SYS_mmap, 0, SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 		memset((void *)at, 1, SIZE);
 	}
-	if (!is(words[1], "sbrk"))
-		memset(sbrk(SIZE), 1, SIZE);
+	own(words[1], SIZE);
 	if (!is(words[1], "blocks"))
 		fill((void *)(SIZE / 1000));
 	for (int i = 0; !is(words[1], "threads") && i < 8; i++) {
@@ -173,18 +213,21 @@ int main(int count, char **words)
 """
 
 
-@pytest.mark.parametrize("what", ["raw", "static", "sbrk", "blocks", "threads"])
-def test_resident(tool, record, tmp_path, what):
-    """Memory that no call made which mallow records is said; static data, an own break and arenas are explained."""
-    (tmp_path / "memory.c").write_text(MEMORY)
+def make_memory(folder, what):
+    (folder / "memory.c").write_text(MEMORY)
     subprocess.run(["gcc", "-g", "-O1", "-pthread", *(["-DSTATIC"] if what == "static" else []), "-o",
-                    tmp_path / "memory", tmp_path / "memory.c"], check=True)
-    path = record([tmp_path / "memory", what]).path
+                    folder / "memory", folder / "memory.c"], check=True)
+    return folder / "memory"
+
+
+@pytest.mark.parametrize("what", ["raw", "static", "blocks", "threads"])
+def test_resident(tool, record, tmp_path, what):
+    """Memory that no call made which mallow records is said; static data and arenas are explained."""
+    path = record([make_memory(tmp_path, what), what]).path
     found = json.loads(tool("report", "--json", path).stdout)
     unexplained = [one for one in found["findings"] if one["kind"] == "unexplained"]
     check = tool("check", "--max-leaked", "1K", path, check=False)
-    # What it got by sbrk() is explained, but most of the memory is there.
-    assert check.returncode == (3 if what in ("raw", "sbrk") else 0), check.stdout
+    assert check.returncode == (3 if what == "raw" else 0), check.stdout
     if what != "raw":
         assert not unexplained and "seen" not in found["headline"]["freed"]
         return
@@ -200,3 +243,32 @@ def test_resident(tool, record, tmp_path, what):
     tool("finish", path)
     (tmp_path / "memory").unlink()  # static data would not be known any more: it is stored
     assert json.loads(tool("report", "--json", path).stdout)["unseen"] == found["unseen"]
+
+
+@pytest.mark.parametrize("what, kind", [
+    ("sbrk", "break"), ("brk", "break"), ("shared", "shared"), ("memfd", "shared"), ("copy", "copy"),
+    ("commits", "reserved"), ("noreserve", "reserved"), ("reserves", "reserved")])
+def test_each_way_to_get_memory(tool, record, tmp_path, what, kind):
+    """Where it is said, and how much of it: never more than was resident, whatever is reserved."""
+    path = record([make_memory(tmp_path, what), what], cwd=tmp_path).path
+    found = json.loads(tool("report", "--json", path).stdout)
+    kinds = json.loads(tool("report", "--mappings", "--json", path).stdout)["kinds"]
+    check = tool("check", "--max-leaked", "1K", path, check=False)
+    mapped = found["mapped"]
+    assert list(kinds) == [kind]
+    if what == "reserves":
+        assert kinds[kind]["peak_bytes"] == 1 << 43 and mapped["peak_bytes"] == 0
+        assert found["headline"]["second"] == "Everything was freed." and check.returncode == 0
+        return
+    [finding] = [one for one in found["findings"] if one["kind"] == "mapped"]
+    calls = "sbrk call" if kind == "break" else "mapping"
+    assert re.fullmatch(rf"6\d\.\d MB is resident beyond what malloc handed out: [12] {calls}s? by own  memory\.c:\d+\.",
+                        found["headline"]["second"])
+    for number in (finding["bytes"], mapped["peak_bytes"], mapped["left_bytes"]):
+        assert 60 * MB <= number <= 64 * MB
+    assert kinds[kind]["left_bytes"] >= 60 * MB
+    assert re.fullmatch(r"Every block was freed; 6\d\.\d MB of its own mappings were not\.", found["headline"]["freed"])
+    assert "resident beyond what malloc handed out" in check.stdout and check.returncode == 3
+    tool("finish", path)
+    again = json.loads(tool("report", "--json", path).stdout)
+    assert (again["mapped"], again["findings"]) == (mapped, found["findings"])
