@@ -11,6 +11,7 @@ import pytest
 
 import mallow_reader
 from conftest import clean_environment, need
+from processes import wait_for
 from traced_process import Attach, Target, need_bpf
 
 
@@ -251,9 +252,10 @@ def test_a_full_pipe_does_not_keep_it(mallow, tool, program, tmp_path):
     with Target([program]) as target:
         run = subprocess.Popen([mallow, "attach", "-o", path, str(target.pid)], stderr=writing,
                                env=clean_environment())
-        time.sleep(1)
+        wait_for(lambda: tool("info", path, check=False).returncode == 0)
+        time.sleep(0.5)
         run.terminate()  # it detaches, and wants to say how it went
-        deadline = time.monotonic() + 20
+        deadline = time.monotonic() + 60
         while not tool.info(path)["ended"] and time.monotonic() < deadline:
             time.sleep(0.05)
         while run.poll() is None and time.monotonic() < deadline:

@@ -182,6 +182,10 @@ def test_a_file_system_that_hangs_for_a_while(hanging, compile_sample, preload, 
     hanging.hang()
     program.wait_for(500)
     hanging.go_on()
+    # A busy machine takes its time until the write that waited is over.
+    size, deadline = path.stat().st_size, time.monotonic() + 60
+    while path.stat().st_size == size and time.monotonic() < deadline:
+        program.wait_for(50)
     program.wait_for(500)
     rounds = program.end()
     assert b"ends; events lost: " in program.process.stderr.read()
