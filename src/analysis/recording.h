@@ -188,6 +188,13 @@ static inline bool recording_facts_have_end(const struct recording_facts *facts)
 	return facts->ended && facts->end_reason != TRACE_END_DETACHED;
 }
 
+/* Whether something of it is missing: events that were lost, chunks that are not there or damaged.
+ */
+static inline bool recording_facts_have_gaps(const struct recording_facts *facts)
+{
+	return facts->lost || facts->missing_chunks || facts->damaged_chunks;
+}
+
 struct recording_summary {
 	uint64_t calls; /* allocations */
 	uint64_t total_bytes;

@@ -121,6 +121,13 @@ static struct err *put_job(void *argument, struct finish_job *job)
 	return err;
 }
 
+/* Notes how large the file is, so that one that was cut is known by it. */
+static struct err *put_size(struct finish *finish)
+{
+	return replace_file_patch(&finish->file, TRACE_SIZE_OFFSET, &finish->written,
+				  sizeof(finish->written));
+}
+
 /* Progress of naming frames, the second half of the work. */
 static void names_progress(void *argument, uint64_t done, uint64_t total)
 {
@@ -227,7 +234,7 @@ static struct err *rewrite(struct finish *finish, const struct recording *record
 	if (!err && finish->clipped_at < finish->index.file_size)
 		err = put_extent(finish, finish->clipped_at,
 				 finish->index.file_size - finish->clipped_at);
-	return err;
+	return err ? err : put_size(finish);
 }
 
 /* Checks that the file to be replaced is the one that was opened. */

@@ -43,11 +43,6 @@ static void put_peak(struct buf *buf, const struct recording_facts *facts,
 			   format_time(facts->duration_ns).text);
 }
 
-static bool has_gaps(const struct recording_facts *facts)
-{
-	return facts->lost || facts->missing_chunks || facts->damaged_chunks;
-}
-
 /*
  * A block without a free leaked only if all frees are in the recording, and the program came to its
  * end.
@@ -66,7 +61,7 @@ static void put_leaked(struct buf *buf, const struct style *style,
 		buf_printf(buf, "live at the end, in %s not freed by then\n", blocks.text);
 	else if (facts->complete)
 		buf_printf(buf, "live at the end, in %s never freed\n", blocks.text);
-	else if (!facts->ended && facts->processes <= 1 && !has_gaps(facts))
+	else if (!facts->ended && facts->processes <= 1 && !recording_facts_have_gaps(facts))
 		buf_printf(buf, "live when it was cut short, in %s: may be no leaks\n",
 			   blocks.text);
 	else
@@ -144,7 +139,7 @@ static const char *not_freed(const struct recording_facts *facts)
 		return "not freed by then";
 	if (facts->complete)
 		return "never freed";
-	if (!facts->ended && facts->processes <= 1 && !has_gaps(facts))
+	if (!facts->ended && facts->processes <= 1 && !recording_facts_have_gaps(facts))
 		return "live when it was cut short";
 	return "not freed, as far as is known";
 }

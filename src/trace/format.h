@@ -120,6 +120,9 @@ struct trace_memory {
 #define TRACE_MEMORY_OFFSET 328
 static_assert(sizeof(struct trace_memory) == 48, "section 2");
 
+/* Behind that: how large the file is that was finished, 8 bytes; 0: not said. */
+#define TRACE_SIZE_OFFSET 376
+
 enum trace_peak_source {
 	TRACE_PEAK_SAMPLED = 1, /* VmHWM, as of the last time that somebody looked: at least */
 	TRACE_PEAK_WAITED = 2,  /* the kernel said it at the end */

@@ -113,6 +113,7 @@ static struct err *take_damage(struct chunk_index *index, struct damage *damage,
 			       uint64_t size, const char *expected)
 {
 	damage_note(damage, offset, expected);
+	index->stray_end = offset + size;
 	return keep(index, offset, size);
 }
 
@@ -212,10 +213,11 @@ static struct err *take_chunk(struct chunk_index *index, const struct byte_sourc
 
 /*
  * Handles a page on which no chunk begins. Zeros were never written to and are dropped. Other bytes
- * are kept: they may follow a damaged header, and somebody may be able to read them.
+ * are kept: they may follow a damaged header, and somebody may be able to read them. In a finished
+ * file, whose chunks follow each other, they are what is left of a chunk without its header.
  */
 static struct err *take_hole(struct chunk_index *index, const struct byte_source *source,
-			     uint64_t offset)
+			     struct damage *damage, uint64_t offset)
 {
 	static const uint8_t zeros[TRACE_PAGE];
 	uint8_t page[TRACE_PAGE];
@@ -225,13 +227,18 @@ static struct err *take_hole(struct chunk_index *index, const struct byte_source
 	err = byte_source_read(source, offset, page, sizeof(page), &got);
 	if (err || memcmp(page, zeros, got) == 0)
 		return err;
-	return keep(index, offset, got);
+	if (!index->finished_size || index->stray_end == offset) {
+		index->stray_end = offset + got;
+		return keep(index, offset, got);
+	}
+	return take_damage(index, damage, offset, got, "a chunk");
 }
 
 /* Takes what stands at offset. *size: how far to go on. */
 static struct err *take(struct chunk_index *index, const struct byte_source *source,
 			struct damage *damage, uint64_t offset, uint64_t *size)
 {
+	static const uint64_t magic = TRACE_CHUNK_MAGIC;
 	struct indexed_chunk chunk = {.offset = offset, .pack = CHUNK_UNPACKED};
 	uint8_t raw[sizeof(struct trace_chunk)];
 	const char *expected;
@@ -245,10 +252,11 @@ static struct err *take(struct chunk_index *index, const struct byte_source *sou
 		if (err)
 			return err;
 		if (got < sizeof(raw)) {
-			if (got >= 8 && bytes_u64(raw) == TRACE_CHUNK_MAGIC)
+			if (got &&
+			    memcmp(raw, &magic, got < sizeof(magic) ? got : sizeof(magic)) == 0)
 				return take_damage(index, damage, offset, got,
 						   "a whole chunk header");
-			return take_hole(index, source, offset);
+			return take_hole(index, source, damage, offset);
 		}
 
 		enum chunk_verdict verdict = chunk_check(raw, &chunk.header, &expected);
@@ -256,7 +264,7 @@ static struct err *take(struct chunk_index *index, const struct byte_source *sou
 		if (verdict == CHUNK_DAMAGED)
 			return take_damage(index, damage, offset, TRACE_PAGE, expected);
 		if (verdict != CHUNK_VALID)
-			return take_hole(index, source, offset);
+			return take_hole(index, source, damage, offset);
 		*size = chunk.header.size;
 		err = take_chunk(index, source, damage, &chunk, &again);
 		if (err)
@@ -288,6 +296,20 @@ static struct err *walk(struct chunk_index *index, const struct byte_source *sou
 		// What a core dump does not have may be large.
 		offset = byte_source_next(source, offset + size) & ~(uint64_t)(TRACE_PAGE - 1);
 	}
+	return err;
+}
+
+/* Reads how large the file is to be, which a finished one says. */
+static struct err *read_size(struct chunk_index *index, const struct byte_source *source)
+{
+	uint8_t page[TRACE_SIZE_OFFSET + 8] = {0};
+	uint32_t flags = 0;
+	size_t got;
+	struct err *err = byte_source_read(source, 0, page, sizeof(page), &got);
+
+	flags = bytes_u32(page + offsetof(struct trace_header, flags));
+	if (!err && flags & TRACE_FINISHED)
+		index->finished_size = bytes_u64(page + TRACE_SIZE_OFFSET);
 	return err;
 }
 
@@ -413,9 +435,13 @@ struct err *chunk_index_build(const struct byte_source *source, struct damage *d
 	cleanup(chunk_index_deinit_at) struct chunk_index *guard = &index;
 	struct err *err;
 
-	err = walk(&index, source, damage);
+	err = read_size(&index, source);
+	if (!err)
+		err = walk(&index, source, damage);
 	if (err)
 		return err;
+	if (index.file_size < index.finished_size)
+		damage_note(damage, index.file_size, "the rest of the file");
 	if (index.chunks.count)
 		qsort(index.chunks.items, index.chunks.count, sizeof(*index.chunks.items), compare);
 	err = resolve(&index, source);

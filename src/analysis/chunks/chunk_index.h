@@ -39,9 +39,11 @@ struct chunk_index {
 	VEC(struct chunk_extent) live; /* chunks of the live table, in the order of the file */
 	struct extra_chunk symbols, index, curve, unseen; /* the last of each in the file */
 	uint64_t file_size;                               /* at the end of the walk */
-	uint64_t payload;                                 /* committed bytes of all chunks */
-	uint64_t missing;                                 /* missing sequence numbers */
-	uint32_t streams;                                 /* how many there are */
+	uint64_t finished_size; /* when it was finished; 0: it is not, or does not say */
+	uint64_t stray_end;     /* where the last page ends that belongs to no chunk */
+	uint64_t payload;       /* committed bytes of all chunks */
+	uint64_t missing;       /* missing sequence numbers */
+	uint32_t streams;       /* how many there are */
 	/*
 	 * A hash of the chunks' headers, without where and how chunks are stored. So a recording
 	 * has the same one before and after it is finished.

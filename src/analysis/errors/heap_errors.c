@@ -97,7 +97,7 @@ static bool is_excused(const struct trial *trial, const struct heap_suspect *sus
 	const struct recording_facts *facts = &trial->recording->facts;
 	bool went_on = trial->recording->heap_errors.turns.items[suspect->thread] > suspect->turn;
 
-	if (facts->lost || facts->missing_chunks || facts->damaged_chunks)
+	if (recording_facts_have_gaps(facts))
 		return true;
 	if (tick_clock_ns(trial->clock, suspect->ticks) >= trial->off_since)
 		return true;

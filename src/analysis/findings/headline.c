@@ -198,11 +198,15 @@ struct err *headline_make(const struct recording *recording, const struct findin
 {
 	const struct recording_summary *sum = recording_summary(recording);
 	struct own_functions *functions = findings_functions(findings);
+	const struct recording_facts *about = recording_facts(recording);
+	// Of one that was cut off between two chunks nothing shows a gap.
+	bool has_gaps = recording_facts_have_gaps(about) ||
+			(about->ended && !about->complete && !about->live);
 	struct headline headline = {
 		.peak_bytes = sum->peak_bytes,
 		.peak_blocks = sum->peak_blocks,
 		.peak_ns = sum->peak_time_ns,
-		.ended = recording_facts_have_end(recording_facts(recording)),
+		.ended = !has_gaps && recording_facts_have_end(about),
 	};
 	const struct run_facts *facts;
 	bool own;
@@ -215,8 +219,8 @@ struct err *headline_make(const struct recording *recording, const struct findin
 
 	if (!values)
 		return err_no_memory();
-	err = sight_list(recording_facts(recording), &unseen, &unseen_count);
-	headline.blind = !sight_is_whole(unseen, unseen_count);
+	err = sight_list(about, &unseen, &unseen_count);
+	headline.blind = has_gaps || !sight_is_whole(unseen, unseen_count);
 	if (!err)
 		err = recording_run_facts(recording, &facts);
 	for (uint32_t i = 0; !err && i < site_count; i++)

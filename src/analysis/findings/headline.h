@@ -66,9 +66,9 @@ struct headline {
 	const char *unseen;               /* of HEADLINE_UNSEEN: the language */
 	const struct named_frame *mapper; /* of HEADLINE_MAPPED; NULL: no own code */
 	const char *mapper_call;          /* of the same: struct finding's subject */
-	/* What the recording cannot show of the program's own memory: sight_is_whole(). */
+	/* Not all of the program's own memory was seen: sight_is_whole(), or there are gaps. */
 	bool blind;
-	bool ended; /* the recording has the program's end: what is live then is never freed */
+	bool ended; /* what is live at the recording's end is never freed */
 };
 
 /*

@@ -155,6 +155,14 @@ struct err *replace_file_write(const struct replace_file *file, const void *data
 	return NULL;
 }
 
+struct err *replace_file_patch(const struct replace_file *file, uint64_t offset, const void *data,
+			       size_t size)
+{
+	ssize_t written = pwrite(file->fd, data, size, (off_t)offset);
+
+	return written == (ssize_t)size ? NULL : fail(file, written < 0 ? errno : EIO);
+}
+
 /*
  * Gives the new file a temporary name: only a file with a name can replace another one in one step.
  */

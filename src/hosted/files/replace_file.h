@@ -7,6 +7,7 @@
 #define MALLOW_HOSTED_FILES_REPLACE_FILE_H
 
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 #include "hosted/err.h"
@@ -28,6 +29,10 @@ struct replace_file {
 struct err *replace_file_create(const char *path, struct replace_file *ret);
 
 struct err *replace_file_write(const struct replace_file *file, const void *data, size_t size);
+
+/* Writes over a part of what was written. */
+struct err *replace_file_patch(const struct replace_file *file, uint64_t offset, const void *data,
+			       size_t size);
 
 /*
  * Puts the new file into the old one's place. An error: the old file was replaced meanwhile, or the

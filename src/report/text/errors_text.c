@@ -104,7 +104,7 @@ static struct err *put_error(struct buf *buf, const struct style *style,
 /* Why the recording may not know a block. NULL: it knows all. */
 static const char *excuse(const struct recording_facts *facts)
 {
-	if (facts->lost || facts->missing_chunks || facts->damaged_chunks)
+	if (recording_facts_have_gaps(facts))
 		return "something of the recording is missing";
 	if (facts->off_periods)
 		return "allocations were not recorded for a while";

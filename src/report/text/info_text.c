@@ -193,7 +193,7 @@ static void put_complete(struct buf *buf, const struct style *style,
 		put_line(buf, "complete", "as it was dumped");
 	else if (facts->writing)
 		put_line(buf, "complete", "not yet: it is still being written");
-	else if (facts->lost || facts->missing_chunks || facts->damaged_chunks)
+	else if (recording_facts_have_gaps(facts))
 		put_line(buf, "complete", "no:");
 	else if (facts->ended)
 		put_line(buf, "complete", "no: the file was cut off");

@@ -187,8 +187,11 @@ static struct err *put_header(struct buf *buf, const struct style *style,
 	style_begin(buf, style, STYLE_STRONG);
 	text_report_title(buf, facts, style->full ? 0 : style->width);
 	style_end(buf, style);
-	buf_printf(buf, "\n  %s %s, ", facts->core ? "last allocated after" : "ran",
-		   format_time(facts->duration_ns).text);
+	if (!facts->duration_ns && recording_facts_have_gaps(facts))
+		buf_text(buf, "\n  ran for a time that is missing, ");
+	else
+		buf_printf(buf, "\n  %s %s, ", facts->core ? "last allocated after" : "ran",
+			   format_time(facts->duration_ns).text);
 	summary_put_end(buf, facts);
 	buf_text(buf, "; ");
 	if (facts->complete)

@@ -271,8 +271,34 @@ def test_streams_cut_off(record, compile_sample, tool, check, tmp_path):
     tool("finish", whole.path)
     assert tool.info(whole.path)["complete"]
     data = whole.path.read_bytes()
-    cut.write_bytes(data[:boundaries(data)[1]])
-    assert not tool.info(cut)["complete"]
+    for end in (4096, *boundaries(data)[1:-1], len(data) - 4096, len(data) - 1):
+        cut.write_bytes(data[:end])
+        assert_gaps_are_said(tool, check, cut)
+
+
+def assert_gaps_are_said(tool, check, path):
+    """Nothing is called complete, held, freed or never freed of a recording that misses something."""
+    text = tool("report", path).stdout
+    for claim in ("is complete", "everything was freed", "never freed", "Nothing was allocated", "Every block was",
+                  "ran 0 ns"):
+        assert claim.lower() not in text.lower(), (path, text)
+    assert not tool.info(path)["complete"]
+    check("--max-peak", "1G", path, status=UNSURE)
+
+
+def test_chunks_without_a_header(record, compile_sample, tool, check, tmp_path):
+    """Whichever chunk of a finished recording it is: what is left of it is no hole."""
+    path = record([compile_sample("hand_over")], check=False).path
+    tool("finish", path)
+    data = path.read_bytes()
+    kinds = set()
+    for at in boundaries(data)[:-1]:
+        kinds.add(data[at + 8])
+        damaged_one = bytearray(data)
+        damaged_one[at:at + 8] = b"mistaken"
+        path.write_bytes(damaged_one)
+        assert_gaps_are_said(tool, check, path)
+    assert {3, 4, 7} <= kinds, kinds
 
 
 @pytest.mark.parametrize("make, why", [
