@@ -1,6 +1,8 @@
 /*
  * Blocks of early(), late(), and early() again, by another call of it, with 50 ms of computing in
  * between. Prints for each, in seconds, when it was surely not yet there, and when it surely was.
+ * Before, ten blocks of soon(), by ten calls of it, 50 us apart: less than a tick of the kernel's
+ * clock.
  */
 #include "sample.h"
 
@@ -27,9 +29,15 @@ static NOINLINE void late(void)
 	STAY();
 }
 
-static void compute(void)
+static NOINLINE void soon(void)
 {
-	double end = now() + 0.05;
+	keep(malloc(30));
+	STAY();
+}
+
+static void compute(double seconds)
+{
+	double end = now() + seconds;
 
 	while (now() < end)
 		;
@@ -39,14 +47,17 @@ int main(void)
 {
 	double times[6];
 
+	// Each macro is a call of its own: a stack, and so a site.
+#define SOON() (soon(), compute(50e-6))
+	SOON(), SOON(), SOON(), SOON(), SOON(), SOON(), SOON(), SOON(), SOON(), SOON();
 	times[0] = now();
 	early();
 	times[1] = now();
-	compute();
+	compute(0.05);
 	times[2] = now();
 	late();
 	times[3] = now();
-	compute();
+	compute(0.05);
 	times[4] = now();
 	early();
 	times[5] = now();

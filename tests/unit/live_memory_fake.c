@@ -9,6 +9,7 @@
 #include <sys/mman.h>
 
 #include "agent/arch/atomic_add.h"
+#include "agent/ground/clock.h"
 #include "agent/ground/lock.h"
 #include "agent/ground/own_pages.h"
 #include "agent/ground/signal_bracket.h"
@@ -28,6 +29,14 @@ static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static const char several;
 
 const char *atomic_add_alone_flag = &several;
+
+bool clock_use_tsc;
+uint64_t fake_memory_ticks;
+
+uint64_t clock_ticks_slow(void)
+{
+	return fake_memory_ticks;
+}
 
 /* No signal comes meanwhile, as in the agent: one may stop its thread until another one is here. */
 static void begin_alone(sigset_t *signals)

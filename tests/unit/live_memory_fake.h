@@ -1,6 +1,6 @@
 /*
  * What the live table takes from the rest of the agent, for tests of it: memory, of which so many
- * chunks are there, and the kernel's locks.
+ * chunks are there, the kernel's locks, and the clock.
  */
 #ifndef TESTS_UNIT_LIVE_MEMORY_FAKE_H
 #define TESTS_UNIT_LIVE_MEMORY_FAKE_H
@@ -12,6 +12,7 @@
 
 extern size_t fake_memory_left; /* so many more leaves, arrays and own pages */
 extern size_t fake_memory_leaves;
+extern uint64_t fake_memory_ticks;          /* what the clock says */
 extern void (*fake_memory_meanwhile)(void); /* what others do during the next call for own pages */
 
 /* What the table has of what readers see. */

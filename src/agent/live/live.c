@@ -82,7 +82,7 @@ static inline uint64_t time_of_allocation(struct live_own *own, const struct liv
 	uint64_t coarse = clock_coarse();
 
 	if (unlikely(coarse != own->coarse || !coarse)) {
-		own->ticks = clock_ticks() - live->start_ticks;
+		own->ticks = clock_ticks() - live->sites.start_ticks;
 		own->coarse = coarse;
 	}
 	return own->ticks;
@@ -99,7 +99,7 @@ static void add_stackless(struct thread *thread, struct live *live, uint64_t add
 	if (counts_down(thread->live))
 		return;
 	thread->live->looks = STACKLESS_LOOKS;
-	live_reports_look(live, clock_ticks() - live->start_ticks);
+	live_reports_look(live, clock_ticks() - live->sites.start_ticks);
 }
 
 /* Adds an allocation with its stack. */

@@ -64,7 +64,7 @@ bool live_begin(struct trace_header *header)
 
 void live_starts(const struct trace_header *header)
 {
-	process->live->start_ticks = process->live->header->base_ticks = header->start_ticks;
+	process->live->sites.start_ticks = process->live->header->base_ticks = header->start_ticks;
 }
 
 size_t live_thread_size(size_t frames)

@@ -36,7 +36,7 @@ bool live_waits(struct thread *thread, struct event *event)
 	return live_wants(thread, event->size, event->old_recorded) &&
 	       live_put(thread, live, event->address, event->size,
 			waiting_owner(thread, live, event->ticket),
-			clock_ticks() - live->start_ticks);
+			clock_ticks() - live->sites.start_ticks);
 }
 
 void live_gives_up(struct thread *thread, const struct event *event)
@@ -58,7 +58,7 @@ void live_allocated(struct thread *thread, const struct event *event, const uint
 
 	if (!live || event->operation >= TRACE_OP_FREE)
 		return;
-	ticks = clock_ticks() - live->start_ticks;
+	ticks = clock_ticks() - live->sites.start_ticks;
 	if (count && stack_cache_set(&thread->stack, frames, count))
 		site = live_stack_site(thread, live);
 	live_count_begin(live_sums(thread, live), live, event->size, site, ticks);

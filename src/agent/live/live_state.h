@@ -12,7 +12,6 @@
 /* Zero: empty. */
 struct live {
 	struct live_header *header;
-	uint64_t start_ticks;
 	uint32_t ended;          /* atomic: the last report was begun */
 	uint32_t wanted;         /* atomic: reports that must wait, a bit for each sort */
 	uint64_t next_look;      /* atomic, in ticks from the start: live_reports.c */

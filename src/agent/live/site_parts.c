@@ -166,7 +166,7 @@ static uint64_t above(uint64_t *least, uint64_t live, uint64_t added)
 static void count_in_part(struct sites *sites, struct live_site *part, uint32_t number,
 			  struct weight weight, uint64_t ticks)
 {
-	struct weight live = sites_count(part, weight, ticks);
+	struct weight live = sites_count(sites, part, weight, ticks);
 	uint64_t calls = above(&part->peak_calls, live.calls, weight.calls);
 	uint64_t bytes = above(&part->peak_bytes, live.bytes, weight.bytes);
 
@@ -184,7 +184,7 @@ bool site_parts_allocate(struct sites *sites, uint32_t number, uint32_t tag, str
 		count_in_part(sites, site, number, weight, ticks);
 		return false;
 	}
-	sites_count_whole(site, weight, ticks);
+	sites_count_whole(sites, site, weight, ticks);
 	if (node & LIVE_SITE_HAS_PARTS)
 		look(sites, number);
 	// If the site has got parts by now, the exchange fails: the thread is told so next time.

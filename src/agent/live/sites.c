@@ -2,6 +2,7 @@
 
 #include <stddef.h>
 
+#include "agent/ground/clock.h"
 #include "agent/live_blocks/live_memory.h"
 #include "base/compiler.h"
 
@@ -176,4 +177,13 @@ never_inline void sites_raise_slow(uint64_t *peak, uint64_t value)
 
 	while (value > before && !atomic_add_exchange_as(atomic_add_alone(), peak, &before, value))
 		;
+}
+
+never_inline void sites_date_slow(const struct sites *sites, struct live_site *site, bool first)
+{
+	uint32_t now = live_time_pack(clock_ticks() - sites->start_ticks, 32);
+
+	if (first)
+		__atomic_store_n(&site->first, now, __ATOMIC_RELAXED);
+	__atomic_store_n(&site->since, now, __ATOMIC_RELAXED);
 }

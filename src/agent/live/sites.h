@@ -46,6 +46,7 @@ struct sites {
 	struct live_node *nodes[SITES_NODE_CHUNKS]; /* atomic */
 	struct live_site *sites[SITES_SITE_CHUNKS]; /* atomic */
 	struct stack_index index;
+	uint64_t start_ticks;           /* sites' times count from here */
 	uint32_t parts;                 /* atomic: number of parts of all sites */
 	uint32_t next_part[LIVE_SITES]; /* atomic, site_parts.h; 0: neither has parts nor is one */
 };
@@ -113,9 +114,18 @@ static inline void sites_raise(uint64_t *peak, uint64_t value)
 		sites_raise_slow(peak, value);
 }
 
-/* Counts an allocation, without peaks. ticks: since the start. Returns what the site has live. */
-static inline struct weight sites_count(struct live_site *site, struct weight weight,
-					uint64_t ticks)
+/* Something of the site is live since now. first: for the first time. */
+void sites_date_slow(const struct sites *sites, struct live_site *site, bool first);
+
+/*
+ * Counts an allocation, without peaks. Returns what the site has live. ticks: since the start, the
+ * same for all allocations of a thread within a tick of the kernel's clock.
+ *
+ * If nothing was live, this allocation gives the site its age, so it reads the clock: once a tick,
+ * lest pairs of malloc and free become slower.
+ */
+static inline struct weight sites_count(const struct sites *sites, struct live_site *site,
+					struct weight weight, uint64_t ticks)
 {
 	bool alone = atomic_add_alone();
 	uint64_t calls = atomic_add_fetch_as(alone, &site->calls, weight.calls);
@@ -124,10 +134,12 @@ static inline struct weight sites_count(struct live_site *site, struct weight we
 	uint64_t freed_bytes = __atomic_load_n(&site->freed_bytes, __ATOMIC_RELAXED);
 	uint32_t now = live_time_pack(ticks, 32);
 
-	if (unlikely(calls == weight.calls))
-		__atomic_store_n(&site->first, now, __ATOMIC_RELAXED);
-	if (calls - weight.calls <= freed_calls)
-		__atomic_store_n(&site->since, now, __ATOMIC_RELAXED);
+	if (calls - weight.calls <= freed_calls) {
+		if (likely(__atomic_load_n(&site->last, __ATOMIC_RELAXED) == now))
+			__atomic_store_n(&site->since, now, __ATOMIC_RELAXED);
+		else
+			sites_date_slow(sites, site, calls == weight.calls);
+	}
 	__atomic_store_n(&site->last, now, __ATOMIC_RELAXED);
 	// Other threads may have freed blocks that were allocated after the sums were read: no peak
 	// then.
@@ -136,9 +148,10 @@ static inline struct weight sites_count(struct live_site *site, struct weight we
 }
 
 /* The same with peaks, for a site without parts. */
-static inline void sites_count_whole(struct live_site *site, struct weight weight, uint64_t ticks)
+static inline void sites_count_whole(const struct sites *sites, struct live_site *site,
+				     struct weight weight, uint64_t ticks)
 {
-	struct weight live = sites_count(site, weight, ticks);
+	struct weight live = sites_count(sites, site, weight, ticks);
 
 	sites_raise(&site->peak_calls, live.calls);
 	sites_raise(&site->peak_bytes, live.bytes);
@@ -155,7 +168,7 @@ static inline bool sites_allocate(struct sites *sites, uint32_t number, uint32_t
 
 	if (unlikely((__atomic_load_n(&site->node, __ATOMIC_RELAXED) ^ tag) >> LIVE_NODE_BITS))
 		return site_parts_allocate(sites, number, tag, weight, ticks);
-	sites_count_whole(site, weight, ticks);
+	sites_count_whole(sites, site, weight, ticks);
 	return false;
 }
 

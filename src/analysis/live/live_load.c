@@ -150,6 +150,9 @@ static void add_sums(struct load *load, uint32_t index, const struct live_site *
 	uint64_t first = ticks_of(load, from->first), since = ticks_of(load, from->since);
 	uint64_t last = ticks_of(load, from->last);
 
+	// `first` is exact; the others may be up to a tick of the kernel's clock too early.
+	since = since > first ? since : first;
+	last = last > since ? last : since;
 	site->calls += whole(load, from->calls);
 	site->total_bytes += from->bytes;
 	site->leaked_blocks += whole(load, rest(from->calls, from->freed_calls));

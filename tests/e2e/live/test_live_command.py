@@ -145,11 +145,14 @@ def test_json(live, sample):
 
 
 def test_times(live, compile_sample):
-    """Of allocations of a thread that computes, to a tick of the kernel's clock."""
+    """Of allocations of a thread that computes. A site's age is exact: it is no other's."""
     ran = live("--json", compile_sample("live_times"), status=0)
     times = [float(line) for line in ran.stdout.split()]
+    sites = json.loads(ran.stderr)["sites"]
+    soon = sorted(site["age_s"] for site in sites if site["stack"][0]["function"] == "soon")
+    assert len(soon) == 10 and all(later - earlier > 30e-6 for earlier, later in zip(soon, soon[1:])), soon
     found = sorted((site["first_s"], site["stack"][0]["function"])
-                   for site in json.loads(ran.stderr)["sites"]
+                   for site in sites
                    if site["stack"][0]["function"] in ("early", "late"))
     assert [function for _, function in found] == ["early", "late", "early"]
     first = found[0][0]
