@@ -183,13 +183,40 @@ def test_what_is_mapped_instead(browse, serve, record, tmp_path):  # noqa: F811
     freed = "Every block was freed; 16.8 MB of its own mappings were not."
     page.open()
     assert "resident beyond what malloc handed out: 4 mappings by load_tile" in words(page, ".headline")
+    assert words(page, ".finding[data-kind=mapped]").count("maps.c:") == 1
     assert freed in words(page, ".overview-tables")
+    page.size(768, 900)
+    assert page.run("return document.documentElement.scrollWidth") == 768
+    page.size(1440, 900)
     page.click("details.run-facts:last-of-type summary")
     assert "16.8 MB at the end, 16.8 MB at most, in 4 mappings" in words(page, "details.run-facts:last-of-type")
     page.click(".finding[data-kind=mapped] a")
     assert words(page).startswith("4 mappings of the program's own")
     page.open("#/leaks")
     page.wait(f"return document.querySelector('h1')?.textContent.replaceAll('\u00a0', ' ') === {json.dumps(freed)}")
+
+
+BLIND = """
+#include <stddef.h>
+#include <string.h>
+static char memory[1 << 20];
+static size_t used;
+void *malloc(size_t size) { used += size + 15 & ~15ul; return memory + used - (size + 15 & ~15ul); }
+void free(void *block) { (void)block; }
+int main(void) { return !memset(malloc(1000), 1, 1000); }
+"""
+
+
+def test_what_nobody_saw(browse, serve, record, tmp_path):  # noqa: F811
+    """Of a program whose malloc mallow does not see nothing is said to be well."""
+    (tmp_path / "blind.c").write_text(BLIND)
+    subprocess.run(["gcc", "-fno-builtin", "-o", tmp_path / "blind", tmp_path / "blind.c"], check=True)
+    page = browse(serve(record([tmp_path / "blind"]).path))
+    page.open()
+    assert "No allocation was seen." in words(page, ".headline")
+    found = words(page, ".overview section")
+    assert "Nothing was seen that could stand out." in found and "Nothing stands out" not in found
+    assert "The program defines malloc itself" in found
 
 
 @pytest.mark.long

@@ -108,7 +108,7 @@ function Sum() {
 	const blocks = all ? side.matched.calls : side.matched.peak_blocks;
 	return (
 		<span class={`sum${answer.stale ? ' dim' : ''}`} title={`${formatExact(bytes)} B`}>
-			<b>{formatBytes(bytes)}</b> · {formatCount(blocks)} blocks
+			<b>{formatBytes(bytes)}</b> · {formatCount(blocks)} block{blocks === 1 ? '' : 's'}
 		</span>
 	);
 }

@@ -29,7 +29,7 @@ const UNNAMED = 'unknown program';
 function RecordingName() {
 	const shown = facts.value;
 	if (!shown) return null;
-	const words = merged.value ? `${formatCount(family.value.length)} processes · ${formatTime(shown.duration_s * 1e9)} · ${formatCount(shown.allocations)} allocations` : `pid ${shown.pid} · ${formatTime(shown.duration_s * 1e9)} · ${formatCount(shown.allocations)} allocations`;
+	const words = merged.value ? `${formatCount(family.value.length)} processes · ${formatTime(shown.duration_s * 1e9)} · ${formatCount(shown.allocations)} allocations` : `pid ${shown.pid} · ${formatTime(shown.duration_s * 1e9)} · ${formatCount(shown.allocations)} allocation${shown.allocations === 1 ? '' : 's'}`;
 	const list = recordings.value ?? [];
 	return (
 		<span class="recording" title={shown.arguments.join(' ')}>

@@ -12,7 +12,7 @@ import { formatBytes, formatCount, formatTime } from '../text/units';
 export function doubts(): string[] {
 	const shown = facts.value;
 	if (!shown) return [];
-	const lines = shown.unseen.map(({ text }) => `${text}.`);
+	const lines = shown.unseen.map(({ text }) => `${text.replace(/^the /, 'The ')}.`);
 	const file = fileFacts();
 	if (file) lines.push(`This page is one file: single allocations, ranges and filters are not in it. The recording has them: mallow serve ${file.name}`);
 	if (shown.sample_bytes)

@@ -3,7 +3,7 @@ import { isNeverFreed, type Finding } from '../api/findings';
 import { brushConditions } from '../state/brush';
 import type { Metric, Page } from '../state/place';
 import { baseName } from '../components/site_name';
-import { linkTo, place } from '../state/state';
+import { facts, linkTo, place } from '../state/state';
 import { Sentence } from '../text/sentence';
 import { formatBytes, formatCount, formatTime } from '../text/units';
 
@@ -62,7 +62,8 @@ function why(finding: Finding): string {
 	}
 	if (numbers.copied_bytes) parts.push(`${formatBytes(numbers.copied_bytes)} copied at most`);
 	if (numbers.few_pages) parts.push(`${formatCount(numbers.few_pages)} pages are kept by few blocks`);
-	if (finding.file) parts.push(`${baseName(finding.file)}${finding.line ? `:${finding.line}` : ''}`);
+	const at = finding.file ? `${baseName(finding.file)}${finding.line ? `:${finding.line}` : ''}` : '';
+	if (at && !finding.sentence.includes(at)) parts.push(at);
 	if (confidence) parts.push(confidence);
 	return parts.join(' · ');
 }
@@ -93,9 +94,17 @@ function Card({ finding }: { finding: Finding }) {
 	);
 }
 
+/* Of what a recording has not seen nothing can be said. */
+function nothing(): string {
+	const shown = facts.value;
+	if (!shown?.unseen.length && !shown?.lost && !shown?.damaged_chunks && !shown?.missing_chunks)
+		return 'Nothing stands out: nothing large is kept, grows, or is done over and over.';
+	return shown.allocations ? 'Nothing stands out in what was seen. Not all was.' : 'Nothing was seen that could stand out.';
+}
+
 export function FindingCards({ findings }: { findings: Finding[] }) {
 	const more = findings.length - SHOWN;
-	if (!findings.length) return <p class="muted">Nothing stands out: nothing large is kept, grows, or is done over and over.</p>;
+	if (!findings.length) return <p class="muted">{nothing()}</p>;
 	return (
 		<>
 			<ul class="findings">
