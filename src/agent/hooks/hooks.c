@@ -2,10 +2,9 @@
 
 #include <assert.h>
 
-#include "agent/event/thread.h"
 #include "agent/ground/link_map.h"
-#include "agent/ground/signal_bracket.h"
 #include "agent/ground/state.h"
+#include "agent/life/thread.h"
 #include "agent/record/modules.h"
 
 static const struct link_map_redirection redirections[] = {
@@ -33,27 +32,11 @@ void hooks_resolve_slow(void)
 	redirect();
 }
 
-/* Only where the thread records already, and is not in the middle of that. */
-static void define_modules(void)
-{
-	struct thread *thread = thread_self;
-	struct signal_bracket bracket;
-	uint64_t outer;
-
-	if (!thread || !thread->cursor || thread->busy)
-		return;
-	signal_bracket_begin(&bracket);
-	outer = thread_begin_work(thread);
-	modules_define_loaded(thread);
-	thread_end_work(thread, outer);
-	signal_bracket_end(&bracket);
-}
-
 void hooks_libraries_come_slow(void)
 {
 	if (process_system_calls_forbidden())
 		return;
 	if (!real.new &&link_map_passes_by("_Znwm"))
 		redirect();
-	define_modules();
+	thread_do(modules_define_loaded);
 }

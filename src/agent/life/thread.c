@@ -132,7 +132,7 @@ static void watch_end(struct thread *thread)
 		real.pthread_setspecific(end_key, thread);
 }
 
-void thread_renamed(void)
+void thread_do(void (*work)(struct thread *thread))
 {
 	struct thread *thread = thread_self;
 	struct signal_bracket bracket;
@@ -142,9 +142,14 @@ void thread_renamed(void)
 		return;
 	signal_bracket_begin(&bracket);
 	outer = thread_begin_work(thread);
-	thread_record_name(thread);
+	work(thread);
 	thread_end_work(thread, outer);
 	signal_bracket_end(&bracket);
+}
+
+void thread_renamed(void)
+{
+	thread_do(thread_record_name);
 }
 
 /* Writes the thread's first record, unless it has, and goes on after its own end. */

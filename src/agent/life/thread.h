@@ -33,6 +33,12 @@ void thread_take_back(struct thread *thread);
 /* The size of a thread's memory, all of which the kernel wipes at fork. */
 size_t thread_memory_size(void);
 
+/*
+ * Calls work in a signal bracket, with `busy` set, if the calling thread records already and is not
+ * in the middle of that; else does nothing.
+ */
+void thread_do(void (*work)(struct thread *thread));
+
 /* The program has just given this thread a name. */
 void thread_renamed(void);
 
