@@ -154,6 +154,8 @@ static void put_mapped(const struct sentence *sentence)
 	put_bytes(sentence, FINDING_NUMBER_bytes);
 	put(sentence, " resident beyond what malloc handed out: ");
 	put_count(sentence, FINDING_NUMBER_mappings, sentence->finding->subject);
+	put(sentence, sentence->finding->owner ? " by " : "");
+	put(sentence, sentence->finding->owner ? sentence->finding->owner : "");
 	put_function(sentence, " by ");
 }
 

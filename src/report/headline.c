@@ -96,10 +96,11 @@ static void put_fact(struct buf *buf, const struct style *style, const struct he
 		put_bytes(buf, style, numbers[0]);
 		buf_text(buf, " is resident beyond what malloc handed out: ");
 		buf_text(buf, format_counted(numbers[1], headline->mapper_call, style->exact).text);
-		if (headline->mapper) {
-			buf_text(buf, " by ");
+		buf_text(buf, headline->mapper || headline->mapper_owner ? " by " : "");
+		if (headline->mapper)
 			own_name_put(buf, style, headline->mapper);
-		}
+		else if (headline->mapper_owner)
+			buf_text(buf, headline->mapper_owner);
 		buf_char(buf, '.');
 		break;
 	case HEADLINE_GROWS:

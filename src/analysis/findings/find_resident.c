@@ -134,15 +134,15 @@ static void count_mappings(void *argument, uint32_t site)
  */
 static enum map_kind mapped_kind(const struct map_sites *sites, uint64_t mapped)
 {
-	static const enum map_kind kinds[] = {MAP_KIND_MEMORY, MAP_KIND_BREAK, MAP_KIND_SHARED,
-					      MAP_KIND_COPY, MAP_KIND_RESERVED};
+	static const enum map_kind kinds[] = {MAP_KIND_MEMORY,    MAP_KIND_BREAK,
+					      MAP_KIND_SHARED,    MAP_KIND_COPY,
+					      MAP_KIND_ALLOCATOR, MAP_KIND_RESERVED};
 	enum map_kind kind = MAP_KIND_MEMORY;
 	uint64_t most = 0, left = mapped;
 
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
 		uint64_t peak = sites->of[kinds[i]].peak_bytes;
-		bool is_sure = kinds[i] != MAP_KIND_COPY && kinds[i] != MAP_KIND_RESERVED;
-		uint64_t bytes = less(peak, is_sure ? mapped : left);
+		uint64_t bytes = less(peak, kinds[i] < MAP_KIND_COPY ? mapped : left);
 
 		left = above(left, peak);
 		if (bytes <= most)
@@ -176,7 +176,11 @@ static struct err *set_mapper(struct finding_search *search, struct finding *fin
 		err = own_functions_take(functions, &picked, count_mappings, &count);
 	if (err)
 		return err;
-	finding_show_function(finding, &picked);
+	if (kind == MAP_KIND_ALLOCATOR)
+		finding->owner =
+			sites->allocator ? sites->allocator : "an allocator that is not recorded";
+	else
+		finding_show_function(finding, &picked);
 	finding->subject = kind == MAP_KIND_BREAK ? "sbrk call" : "mapping";
 	finding_set(finding, FINDING_NUMBER_mappings, count.mappings);
 	return NULL;

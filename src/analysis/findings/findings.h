@@ -108,6 +108,7 @@ struct finding {
 	/* Whose, if it is no function: a language's name. Of FINDING_MAPPED what there are several
 	 * of: "mapping". NULL: none. */
 	const char *subject;
+	const char *owner; /* of FINDING_MAPPED: the allocator that mapped, instead of a function */
 	/*
 	 * The filter whose report shows the same numbers. 0 conditions: there is none. view: an
 	 * option of `mallow report` instead; NULL: none.

@@ -85,6 +85,7 @@ static void add_facts(const struct recording *recording, const struct findings *
 		    finding->numbers[FINDING_NUMBER_mappings]);
 		headline->mapper = finding->frame;
 		headline->mapper_call = finding->subject;
+		headline->mapper_owner = finding->owner;
 	}
 	finding = first_of(findings, FINDING_GROWS);
 	if (finding)

@@ -65,7 +65,8 @@ struct headline {
 	struct headline_said freed;       /* HEADLINE_NEVER_FREED or one behind it, said or not */
 	const char *unseen;               /* of HEADLINE_UNSEEN: the language */
 	const struct named_frame *mapper; /* of HEADLINE_MAPPED; NULL: no own code */
-	const char *mapper_call;          /* of the same: struct finding's subject */
+	const char *mapper_call;          /* of the same: struct finding's subject … */
+	const char *mapper_owner;         /* … and owner */
 	/* Not all of the program's own memory was seen: sight_is_whole(), or there are gaps. */
 	bool blind;
 	bool ended; /* what is live at the recording's end is never freed */

@@ -4,6 +4,7 @@
 #include <sys/mman.h>
 
 #include "analysis/breakdown/allocating.h"
+#include "analysis/sight/sight.h"
 #include "analysis/views/hidden_heaps.h"
 #include "analysis/views/resident.h"
 #include "hosted/cleanup.h"
@@ -23,7 +24,10 @@ struct summing {
 	const struct recording *recording;
 	struct symbolized *symbolized;
 	const struct mapping_operation *calls;
-	bool shares;        /* the process had shared memory */
+	bool shares; /* the process had shared memory */
+	const struct unseen *unseen;
+	uint32_t unseen_count;
+	const char *allocator;
 	struct map callers; /* by stack: enum map_kind, as far as the stack tells */
 	struct map numbers; /* of sites, by stack and kind */
 	VEC(struct site) sites;
@@ -68,14 +72,52 @@ static bool is_library(const struct named_frame *frame)
 	return frame->plumbing && !(frame->in_program && strchr(frame->function, '<'));
 }
 
+/* The allocator that is known to be in the module of a frame. NULL: none. */
+static const struct unseen *allocator_in(const struct summing *summing, uint32_t frame)
+{
+	uint32_t unused;
+	const struct recording *recording = summing->recording;
+	uint32_t module = recording_frames(recording, &unused)[frame].module;
+
+	for (uint32_t i = 0; module != RECORDING_NONE && i < summing->unseen_count; i++)
+		if (summing->unseen[i].kind == TRACE_UNSEEN_LINKED &&
+		    !strcmp(summing->unseen[i].object,
+			    recording_modules(recording, &unused)[module].path))
+			return &summing->unseen[i];
+	return NULL;
+}
+
+/* Whether functions have a prefix in common: mi_os_alloc and _mi_malloc. */
+static bool is_akin(const char *function, const char *symbol)
+{
+	function += strspn(function, "_");
+	symbol += strspn(symbol, "_");
+
+	size_t length = strcspn(symbol, "_");
+
+	return symbol[length] && strncmp(function, symbol, length + 1) == 0;
+}
+
+/* Whether a frame's code is an allocator's: a library maps for it alone, a program for itself, too.
+ */
+static bool is_of(const struct summing *summing, const struct unseen *allocator,
+		  const struct named_frame *frame)
+{
+	return strcmp(allocator->object, recording_facts(summing->recording)->program) ||
+	       strstr(frame->function, allocator->name) ||
+	       is_akin(frame->function, allocator->symbol) ||
+	       (frame->file && strstr(frame->file, allocator->name));
+}
+
 /*
  * *ret: who mapped memory, by the stack. Calls of a recorded allocator are not in the recording: an
  * allocator that is met here serves blocks that no hook sees.
  */
-static struct err *caller_of(const struct summing *summing, uint32_t stack, enum map_kind *ret)
+static struct err *caller_of(struct summing *summing, uint32_t stack, enum map_kind *ret)
 {
 	uint32_t unused;
 	const struct stack_node *nodes = recording_stacks(summing->recording, &unused);
+	const struct unseen *allocator = allocator_in(summing, nodes[stack].frame);
 	enum map_kind kind = MAP_KIND_MEMORY;
 
 	for (uint32_t node = stack; node != RECORDING_NONE; node = nodes[node].parent) {
@@ -88,10 +130,14 @@ static struct err *caller_of(const struct summing *summing, uint32_t stack, enum
 			return err;
 		if (node == stack && is_library(&lines[0]))
 			kind = MAP_KIND_LIBRARY;
+		if (node == stack && allocator && is_of(summing, allocator, &lines[0]))
+			kind = MAP_KIND_ALLOCATOR;
 		for (size_t i = 0; i < count && kind != MAP_KIND_ALLOCATOR; i++)
 			if (allocating_entry(lines[i].function))
 				kind = MAP_KIND_ALLOCATOR;
 	}
+	if (kind == MAP_KIND_ALLOCATOR && allocator && !summing->allocator)
+		summing->allocator = allocator->name;
 	*ret = kind;
 	return NULL;
 }
@@ -135,6 +181,7 @@ static enum map_kind kind_of_file(const struct summing *summing,
 static struct err *kind_of(struct summing *summing, const struct map_life *life, enum map_kind *ret)
 {
 	const struct mapping_operation *origin = &summing->calls[life->origin];
+	struct err *err = NULL;
 
 	if (origin->kind == TRACE_RECORD_BRK)
 		*ret = MAP_KIND_BREAK;
@@ -144,15 +191,16 @@ static struct err *kind_of(struct summing *summing, const struct map_life *life,
 		*ret = kind_of_file(summing, origin);
 	else if (origin->flags & (MAP_STACK | MAP_GROWSDOWN))
 		*ret = MAP_KIND_STACK;
-	else if (!(origin->protection & PROT_WRITE) || origin->flags & MAP_NORESERVE)
-		*ret = MAP_KIND_RESERVED;
 	else if (origin->flags & MAP_SHARED)
 		*ret = MAP_KIND_SHARED;
 	else if (hidden_heap_of(summing->recording, origin) != HIDDEN_HEAP_COUNT)
 		*ret = MAP_KIND_LANGUAGE;
 	else
-		return known_caller(summing, origin->stack, ret);
-	return NULL;
+		err = known_caller(summing, origin->stack, ret);
+	if ((*ret == MAP_KIND_MEMORY || *ret == MAP_KIND_LIBRARY) &&
+	    (!(origin->protection & PROT_WRITE) || origin->flags & MAP_NORESERVE))
+		*ret = MAP_KIND_RESERVED;
+	return err;
 }
 
 /* *ret: the number of the site of a stack and kind. */
@@ -267,7 +315,9 @@ struct err *map_sites_create(const struct recording *recording, struct symbolize
 		.symbolized = symbolized,
 		.shares = has_shared(recording),
 	};
-	struct err *err = NULL;
+	struct err *err = symbolized ? sight_list(recording_facts(recording), &summing.unseen,
+						  &summing.unseen_count)
+				     : NULL;
 	uint32_t unused;
 
 	summing.calls = recording_mappings(recording, &unused);
@@ -288,6 +338,7 @@ struct err *map_sites_create(const struct recording *recording, struct symbolize
 	ret->count = (uint32_t)summing.sites.count;
 	ret->sites = steal(&summing.sites.items);
 	ret->kinds = steal(&summing.kinds.items);
+	ret->allocator = summing.allocator;
 	memcpy(ret->of, summing.of, sizeof(ret->of));
 	return NULL;
 }

@@ -187,11 +187,13 @@ void resident_compare(const struct recording *recording, const struct map_sites 
 	found.resident = resident = at.anonymous + at.shared;
 	most = bound_blocks(recording, &found.blocks);
 	own = of[MAP_KIND_MEMORY].peak_bytes + of[MAP_KIND_RESERVED].peak_bytes +
-	      of[MAP_KIND_BREAK].peak_bytes + of[MAP_KIND_COPY].peak_bytes;
+	      of[MAP_KIND_BREAK].peak_bytes + of[MAP_KIND_COPY].peak_bytes +
+	      of[MAP_KIND_ALLOCATOR].peak_bytes;
 	shared = less(at.shared, of[MAP_KIND_SHARED].peak_bytes);
 	beyond = above(at.anonymous, found.blocks);
 	found.mapped = enough(less(beyond, own) + shared, resident);
-	found.own = sum_own(recording, sites, found.mapped);
+	found.own =
+		sum_own(recording, sites, above(found.mapped, of[MAP_KIND_ALLOCATOR].peak_bytes));
 	others = of[MAP_KIND_STACK].peak_bytes + of[MAP_KIND_LANGUAGE].peak_bytes +
 		 of[MAP_KIND_LIBRARY].peak_bytes + RESIDENT_FIRST_STACK +
 		 threads_at_once(recording) * RESIDENT_THREAD_STACK;

@@ -47,7 +47,7 @@ struct resident {
 	uint64_t at_ns;       /* of the sample with the most anonymous and shared memory */
 	uint64_t resident;    /* then */
 	uint64_t blocks;      /* at most, with what the allocator kept */
-	uint64_t mapped;      /* beyond these, in what the program mapped itself */
+	uint64_t mapped;      /* beyond these, in what the program, or an allocator in it, mapped */
 	uint64_t unexplained; /* 0: it agrees */
 	/*
 	 * What the program mapped itself, known or not: no more than can have been resident, which

@@ -8,6 +8,8 @@ import subprocess
 
 import pytest
 
+from conftest import need
+
 MAPS = """
 #define _GNU_SOURCE
 #include <stdio.h>
@@ -272,3 +274,88 @@ def test_each_way_to_get_memory(tool, record, tmp_path, what, kind):
     tool("finish", path)
     again = json.loads(tool("report", "--json", path).stdout)
     assert (again["mapped"], again["findings"]) == (mapped, found["findings"])
+
+
+# What an allocator that is linked in maps for itself; and the program maps something, too.
+ALLOCATOR = """
+#include <sys/mman.h>
+#define MB (1 << 20)
+void mi_free(void *block) { (void)block; }
+char *mi_malloc_aligned(size_t size, size_t alignment)
+{
+	char *at = mmap(0, 1UL << 40, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	return at + 0 * size * alignment;
+}
+char *table(void) { return mi_malloc_aligned(100, 16); }
+"""
+USES = """
+#include <string.h>
+#include <sys/mman.h>
+#define MB (1 << 20)
+char *table(void);
+__attribute__((noinline)) static char *arena(void)
+{
+	return mmap(0, 2 * MB, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+}
+int main(void)
+{
+	memset(arena(), 1, 2 * MB);
+	memset(table(), 1, 24 * MB);
+	return 0;
+}
+"""
+
+
+@pytest.mark.parametrize("where", ["program", "library"])
+def test_what_an_allocator_maps(tool, record, tmp_path, where):
+    """An allocator that is in the program or in a library is told from whoever calls it, and named first."""
+    (tmp_path / "mimalloc.c").write_text(ALLOCATOR)
+    (tmp_path / "uses.c").write_text(USES)
+    own = [tmp_path / "mimalloc.c"]  # without -g: its functions' names tell it
+    if where == "library":
+        subprocess.run(["gcc", "-O1", "-shared", "-fPIC", "-o", tmp_path / "libtable.so", *own], check=True)
+        own = [tmp_path / "libtable.so", f"-Wl,-rpath,{tmp_path}"]
+    subprocess.run(["gcc", "-O1", "-o", tmp_path / "uses", tmp_path / "uses.c", *own], check=True)
+    path = record([tmp_path / "uses"]).path
+    kinds = json.loads(tool("report", "--mappings", "--json", path).stdout)["kinds"]
+    assert {kind: of["peak_bytes"] for kind, of in kinds.items()} == {"memory": 2 * MB, "allocator": 1 << 40}
+    found = json.loads(tool("report", "--json", path).stdout)
+    assert re.fullmatch(r"2\d\.\d MB is resident beyond what malloc handed out: 1 mapping by mimalloc\.",
+                        found["headline"]["second"])
+    assert found["mapped"]["peak_bytes"] == 2 * MB
+
+
+RUST = """
+#[global_allocator]
+static GLOBAL: {of} = {of};
+fn main() {{
+    let kept: Vec<Vec<u8>> = (0..4000).map(|i| vec![i as u8 | 1; 10000]).collect();
+    println!("{{}}", kept.len());
+    std::mem::forget(kept);
+}}
+"""
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("crate, of", [
+    ("tikv-jemallocator", "tikv_jemallocator::Jemalloc"), ("mimalloc", "mimalloc::MiMalloc"),
+    ("rpmalloc", "rpmalloc::RpMalloc"), ("snmalloc-rs", "snmalloc_rs::SnMalloc")])
+def test_allocators_of_rust(tool, record, tmp_path, crate, of):
+    """Each is named, no more of it is said than is there, and no limit holds."""
+    (tmp_path / "src").mkdir()
+    (tmp_path / "src" / "main.rs").write_text(RUST.format(of=of))
+    (tmp_path / "Cargo.toml").write_text('[package]\nname = "uses"\nversion = "0.1.0"\nedition = "2021"\n'
+                                         f'[dependencies]\n{crate} = "*"\n')
+    built = subprocess.run([need("cargo"), "build", "--release", "--target-dir", "target"], cwd=tmp_path,
+                           capture_output=True, text=True)
+    if built.returncode:
+        pytest.skip(f"cargo cannot build {crate}: {built.stderr.strip().splitlines()[-1]}")
+    path = record([tmp_path / "target" / "release" / "uses"], bare=False).path
+    found = json.loads(tool("report", "--json", path).stdout)
+    name = next(one for one in ("jemalloc", "mimalloc", "rpmalloc", "snmalloc") if one in crate)
+    assert [(one["kind"], one["name"]) for one in found["unseen"]] == [("linked_allocator", name)]
+    [finding] = [one for one in found["findings"] if one["kind"] == "mapped"]
+    assert 35 * MB < finding["bytes"] < 60 * MB
+    assert f"mappings by {name}." in found["headline"]["second"].replace("mapping by", "mappings by")
+    assert "Everything" not in found["headline"]["freed"]
+    assert tool("check", "--max-peak", "1G", path, check=False).returncode == 3
