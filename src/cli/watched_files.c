@@ -92,7 +92,12 @@ static int open_mapped(uint32_t pid, const struct proc_mapping *mapping)
 	if (asprintf(&path, "/proc/%" PRIu32 "/map_files/%" PRIx64 "-%" PRIx64, pid, mapping->start,
 		     mapping->end) > 0)
 		fd = open_if(path, mapping->inode);
-	return fd;
+	if (fd >= 0)
+		return fd;
+	// The mapping's needs a capability, the program's only the same user.
+	free(steal(&path));
+	return asprintf(&path, "/proc/%" PRIu32 "/exe", pid) > 0 ? open_if(path, mapping->inode)
+								 : -1;
 }
 
 /* root: of the process, as we see it. */

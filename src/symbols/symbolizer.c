@@ -104,6 +104,15 @@ static bool is_file(const char *place, const uint8_t *build_id, size_t build_id_
 	return !err;
 }
 
+/* Whether that is the path, or the one that the kernel writes once the file has no name. */
+static bool is_path(const char *path, const char *place)
+{
+	size_t length = strlen(place);
+
+	return strncmp(path, place, length) == 0 &&
+	       (!path[length] || strcmp(path + length, " (deleted)") == 0);
+}
+
 /*
  * Where the file of that path is to be read; NULL: there. Several places may have one: a program
  * was built anew and run again, or runs in a container, too. The build id tells which one it is.
@@ -114,8 +123,7 @@ static const char *place_of(const struct symbolizer *symbolizer, const char *pat
 	for (size_t i = 0; i < symbolizer->places.count; i++) {
 		const struct file_place *place = &symbolizer->places.items[i];
 
-		if (strcmp(place->path, path) == 0 &&
-		    is_file(place->place, build_id, build_id_size))
+		if (is_path(path, place->path) && is_file(place->place, build_id, build_id_size))
 			return place->place;
 	}
 	return NULL;

@@ -212,6 +212,21 @@ def test_a_program_that_extracts_itself(mallow, tmp_path, tool):
     assert symbols_reader.notes_of(watched.path)[str(own)].startswith(f"{own}: inlined functions are missing: ")
 
 
+@pytest.mark.parametrize("made", ["os.memfd_create('payload')", "os.open('gone', os.O_RDWR | os.O_CREAT, 0o700)"])
+def test_a_program_without_a_name(mallow, program, tmp_path, tool, made):
+    """It is executed by its descriptor. Its file never had a name, or has none any more; while it lives, it is read."""
+    code = (f"import os, sys\nfile = {made}\nos.write(file, open(sys.argv[1], 'rb').read())\n"
+            "if os.path.exists('gone'):\n    os.unlink('gone')\n"
+            "ready = os.open(f'/proc/self/fd/{file}', os.O_RDONLY)\nos.close(file)\nos.execve(ready, ['x'], os.environ)")
+    watched = Watched(mallow, program, tmp_path / "r.0.mallow", command=["/usr/bin/python3", "-c", code], cwd=tmp_path)
+    watched.let_sample()
+    watched.end()
+    [path] = tmp_path.glob("r.0.mallow.*")
+    assert " (deleted)" in tool.info(path)["program"]
+    functions = {frame.get("function") for site in tool.report(path)["sites"] for frame in site["stack"]}
+    assert "main" in functions, functions
+
+
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
 def test_without_proc(agent, program, tmp_path, tool):
     """In a chroot there may be no /proc: the program's name is what it was executed by."""
