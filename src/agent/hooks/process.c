@@ -108,7 +108,7 @@ int hook_execve(const char *path, char *const argv[], char *const envp[])
 	size_t size;
 	char *const *carried;
 
-	exec_sight_look(path, false);
+	exec_sight_look(AT_FDCWD, path, false);
 	carried = begin_exec(path, envp, &size);
 	return end_exec(real.execve(path, argv, carried), carried, size);
 }
@@ -123,7 +123,7 @@ int hook_execvpe(const char *file, char *const argv[], char *const envp[])
 	size_t size;
 	char *const *carried;
 
-	exec_sight_look(file, true);
+	exec_sight_look(AT_FDCWD, file, true);
 	carried = begin_exec(file, envp, &size);
 	return end_exec(real.execvpe(file, argv, carried), carried, size);
 }
@@ -195,8 +195,10 @@ int hook_execle(const char *path, const char *argument, ...)
 int hook_fexecve(int fd, char *const argv[], char *const envp[])
 {
 	size_t size;
-	char *const *carried = begin_exec(NULL, envp, &size);
+	char *const *carried;
 
+	exec_sight_look(fd, "", false);
+	carried = begin_exec(NULL, envp, &size);
 	return end_exec(real.fexecve(fd, argv, carried), carried, size);
 }
 
@@ -207,9 +209,8 @@ int hook_execveat(int directory, const char *path, char *const argv[], char *con
 	char *const *carried;
 	long result;
 
-	// Relative to another directory the path is not looked at.
-	if (path && (*path == '/' || (directory == AT_FDCWD && *path)))
-		exec_sight_look(path, false);
+	if (path && (*path || flags & AT_EMPTY_PATH))
+		exec_sight_look(directory, path, false);
 	carried = begin_exec(path, envp, &size);
 
 	if (real.execveat)
@@ -229,7 +230,7 @@ static int spawn(__typeof__(real.posix_spawn) function, int *pid, const char *pa
 	char *const *carried = environment_carry(envp, &size);
 	int result;
 
-	exec_sight_look(path, function == real.posix_spawnp);
+	exec_sight_look(AT_FDCWD, path, function == real.posix_spawnp);
 	thread_set_passing(true);
 	result = function(pid, path, actions, attributes, argv, carried);
 	thread_set_passing(false);

@@ -92,8 +92,15 @@ static const char *obstacle(bool *script)
 	return why;
 }
 
-/* Fills in look.path as execvp() would find it. false: it would not, or it is too long. */
-static bool find_program(const char *name, bool search)
+/* The path of what a descriptor leads to, if there is /proc. */
+static void put_descriptor(struct text *text, int fd)
+{
+	text_string(text, "/proc/self/fd/");
+	text_number(text, (uint64_t)fd);
+}
+
+/* Fills in look.path as the exec would find it. false: it would not, or it is too long. */
+static bool find_program(int directory, const char *name, bool search)
 {
 	const char *list = search ? config_environment("PATH") : NULL;
 	bool has_slash = false;
@@ -103,6 +110,10 @@ static bool find_program(const char *name, bool search)
 		has_slash |= *c == '/';
 	text_init(&text, look.path, sizeof(look.path));
 	if (!search || has_slash) {
+		if (directory >= 0 && *name != '/')
+			put_descriptor(&text, directory);
+		if (directory >= 0 && *name != '/' && *name)
+			text_char(&text, '/');
 		text_string(&text, name);
 		return !text.cut && sys_access(look.path, EXECUTABLE) == 0;
 	}
@@ -180,7 +191,20 @@ static void record_unseen(const char *program, const char *why)
 	signal_bracket_end(&bracket);
 }
 
-void exec_sight_look(const char *path, bool search)
+/* The name of the file that a descriptor leads to, in look.path. */
+static const char *name_of(int fd)
+{
+	struct text link;
+	long length;
+
+	text_init(&link, look.text, sizeof(look.text));
+	put_descriptor(&link, fd);
+	length = sys_readlink(look.text, look.path, sizeof(look.path) - 1);
+	look.path[length > 0 ? length : 0] = '\0';
+	return look.path;
+}
+
+void exec_sight_look(int directory, const char *path, bool search)
 {
 	const char *why = NULL;
 	bool script = true;
@@ -188,13 +212,13 @@ void exec_sight_look(const char *path, bool search)
 	if (!path || !config.value[SETTING_FOLLOW] || process_system_calls_forbidden() ||
 	    !environment_is_handed_on() || !lock_try(&look.lock))
 		return;
-	if (find_program(path, search)) {
+	if (find_program(directory, path, search)) {
 		if (!environment_library_is_visible())
 			why = "libmallow.so cannot be opened where it runs";
 		for (int i = 0; !why && script && i <= PROGRAM_SCRIPTS_DEPTH; i++)
 			why = obstacle(&script);
 		if (why)
-			record_unseen(path, why);
+			record_unseen(*path ? path : name_of(directory), why);
 	}
 	lock_release(&look.lock);
 }

@@ -11,10 +11,11 @@
 
 /*
  * Before a program is executed or spawned: looks at its file, and records if it will not be
- * recorded. search: a name without a slash is searched on the PATH. Any thread, also in a vfork
+ * recorded. directory: as of execveat(); an empty path: it is the program's own descriptor.
+ * search: a name without a slash is searched on the PATH. Any thread, also in a vfork
  * child; of such the record is lost if the slot has no room for it. Looks at nothing if another
  * thread looks at this moment.
  */
-void exec_sight_look(const char *path, bool search);
+void exec_sight_look(int directory, const char *path, bool search);
 
 #endif

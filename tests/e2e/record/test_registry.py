@@ -250,6 +250,43 @@ def test_a_fact_begins_no_recording(run, root):
     """A child that has not allocated, in a chroot where nothing can be written: no complaint on its stderr."""
     where = make_chroot(root / "there", need("echo"))
     source = root / "starts.c"
+def test_executed_by_descriptors(run, root):
+    """fexecve() of a file without a name, and execveat() relative to a directory. What cannot be executed is no program."""
+    source = root / "starts.c"
+    source.write_text("""
+        #include <fcntl.h>
+        #include <sys/mman.h>
+        #include <unistd.h>
+        #include <sys/wait.h>
+        static char memory[4 << 20];
+        int main(int count, char **words)
+        {
+            char *none[] = {"x", 0};
+            int plain = open("inner", O_RDONLY), file = open("inner/fixed", O_RDONLY);
+            int made = memfd_create("made", MFD_CLOEXEC);
+            ssize_t size = read(file, memory, sizeof(memory));
+            if (write(made, memory, size) != size)
+                return 1;
+            execveat(made, "", none, none, 0);
+            if (fork() == 0)
+                fexecve(made, none, none), _exit(1);
+            if (fork() == 0)
+                execveat(plain, "fixed", none, none, 0), _exit(1);
+            for (int status; wait(&status) > 0;)
+                if (status)
+                    return 1;
+            return 0;
+        }""")
+    (root / "inner").mkdir()
+    subprocess.run(["gcc", "-static", "-x", "c", "-o", root / "inner/fixed", "-"], input=b"int main(void) { return 0; }",
+                   check=True)
+    subprocess.run(["gcc", "-w", "-D_GNU_SOURCE", "-o", root / "starts", source], check=True)
+    why = "it is statically linked"
+    ran = run("./starts")
+    assert sorted(re.findall(r"^  ! (.*) was not recorded: (.*)$", ran.stderr, re.M)) == \
+        [("fixed", why), ("memfd:made (deleted)", why)], ran.stderr
+
+
     source.write_text("""
         #include <stdlib.h>
         #include <unistd.h>
