@@ -36,11 +36,9 @@ struct run_registry {
 	int news;                     /* eventfd of run_registry_notify(); -1: none */
 	VEC(struct run_image) images; /* guarded by the mutex; changed by the thread alone */
 	size_t kept_most;             /* the rest is the thread's until it has ended; 0: not set */
-	size_t refused;
-	pid_t refused_pid;   /* of the first … */
-	char *refused_label; /* … and its path */
+	bool refused;
 	size_t kept, missing;
-	VEC(char *) started; /* texts of REGISTRY_STARTED, each once */
+	VEC(char *) started; /* texts of REGISTRY_STARTED and _REFUSED, each once */
 };
 
 void run_registry_reopen(int *fd)
@@ -211,11 +209,8 @@ static bool take_all(struct run_registry *registry, uint64_t until)
 
 	while ((room = has_descriptors()) && descriptor_inbox_take(&registry->inbox, &message)) {
 		raise_limit(registry);
-		if (message.kind == REGISTRY_REFUSED && !registry->refused++) {
-			registry->refused_pid = message.pid;
-			registry->refused_label = strdup(message.text);
-		}
-		if (message.kind == REGISTRY_STARTED)
+		registry->refused |= message.kind == REGISTRY_REFUSED;
+		if (message.kind == REGISTRY_STARTED || message.kind == REGISTRY_REFUSED)
 			add_started(registry, message.text);
 		if (message.kind == REGISTRY_OPENED)
 			add(registry, &message);
@@ -289,7 +284,6 @@ void run_registry_destroy(struct run_registry *registry)
 	for (size_t i = 0; i < registry->started.count; i++)
 		free(registry->started.items[i]);
 	vec_deinit(&registry->started);
-	free(registry->refused_label);
 	descriptor_inbox_close(&registry->inbox);
 	if (registry->end >= 0)
 		close(registry->end);
@@ -357,8 +351,6 @@ struct run_images run_registry_images(const struct run_registry *registry)
 		.items = registry->images.items,
 		.count = registry->images.count,
 		.refused = registry->refused,
-		.refused_pid = registry->refused_pid,
-		.refused_label = registry->refused_label,
 		.missing = registry->missing,
 		.started = (const char *const *)registry->started.items,
 		.started_count = registry->started.count,

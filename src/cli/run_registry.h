@@ -34,11 +34,8 @@ struct run_image {
 struct run_images {
 	struct run_image *items;
 	size_t count;
-	size_t refused; /* so many images could not create their recordings, and have said why … */
-	pid_t refused_pid;         /* … the first of them; 0: it has no number here … */
-	const char *refused_label; /* … where it would have recorded to; NULL: not known */
-	/* Programs that were executed and not recorded, of which no recording says it: "why\npath".
-	 */
+	bool refused; /* an image could not create its recording, and has said why */
+	/* Programs that were not recorded, of which no recording says it: "why\npath". */
 	const char *const *started;
 	size_t started_count;
 	size_t missing; /* so many that no path leads to are left out, because they were too many */

@@ -653,18 +653,6 @@ static void say_notes(struct summary *summary, const struct run_images *images)
 			  images->missing);
 }
 
-/* Names the first program that could not create its recording. What it has said is long past. */
-static void say_refused(const struct run_images *images)
-{
-	const char *label = images->refused_label ? images->refused_label : "";
-
-	if (images->refused)
-		cli_error(CLI_OK,
-			  "%s of this run went unrecorded: process %d could not create '%s'%s",
-			  format_counted(images->refused, "program", true).text,
-			  (int)images->refused_pid, label, images->refused > 1 ? ", …" : "");
-}
-
 static void summary_deinit(struct summary *summary)
 {
 	for (size_t i = 0; i < summary->count; i++) {
@@ -712,5 +700,4 @@ void run_summary_print(const char *program, const struct run_child_end *end,
 	if (!summary.count && summary.strange == images->count)
 		put_nothing(program, finishing->started_later);
 	say_notes(&summary, images);
-	say_refused(images);
 }

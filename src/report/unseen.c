@@ -85,7 +85,8 @@ void unseen_put(struct buf *buf, const struct recording_facts *facts, const stru
 		return;
 	case TRACE_UNSEEN_STARTED:
 		// The program itself is the reason; otherwise the preload ends there.
-		buf_text(buf, strncmp(unseen->name, "it is ", 6) == 0
+		buf_text(buf, strncmp(unseen->name, "it is ", 6) == 0 ||
+					      strncmp(unseen->name, "it could ", 9) == 0
 				      ? " was not recorded"
 				      : " was not recorded, nor what it started");
 		put_between(buf, ": ", unseen->name, "");

@@ -29,13 +29,10 @@
 
 /* With a descriptor: of the recording or table, but for REGISTRY_REPORT. */
 enum registry_kind {
-	REGISTRY_OPENED = 'o',  /* a process begins: to `mallow run`, or `mallow live` */
-	REGISTRY_REFUSED = 'x', /* without a descriptor: it could not create its recording */
-	/*
-	 * Without a descriptor: a process that has no recording executes a program that will have
-	 * none. The text: why, a newline, and the program's path.
-	 */
-	REGISTRY_STARTED = 'u',
+	REGISTRY_OPENED = 'o', /* a process begins: to `mallow run`, or `mallow live` */
+	/* Without a descriptor; the text: why, a newline, and the program's path. */
+	REGISTRY_REFUSED = 'x', /* a program could not create its recording */
+	REGISTRY_STARTED = 'u', /* a process without a recording executes a program without one */
 	/* To `mallow live` alone. */
 	REGISTRY_REPORT = 'r',  /* the descriptor is of a report: print it */
 	REGISTRY_MAKE = 'm',    /* no helper could make a report: make it … */

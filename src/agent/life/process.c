@@ -14,6 +14,7 @@
 #include "agent/ground/own_pages.h"
 #include "agent/ground/own_stack.h"
 #include "agent/ground/signal_bracket.h"
+#include "agent/ground/text.h"
 #include "agent/ground/zero_memory.h"
 #include "agent/helper/registry.h"
 #include "agent/helper/stream_helper.h"
@@ -198,6 +199,20 @@ void process_tell_again(bool last)
 	log_end();
 }
 
+/* Tells `mallow run` that this program is not recorded, and why. */
+static __attribute__((noinline)) void tell_refused(const char *path)
+{
+	char said[2 * FILE_NAME_MAX - 128]; // longer names are cut
+	struct text text;
+
+	text_init(&text, said, sizeof(said));
+	text_string(&text, "it could not create '");
+	text_string(&text, path);
+	text_string(&text, "'\n");
+	text_string(&text, program_path);
+	registry_tell(-1, REGISTRY_REFUSED, said, false);
+}
+
 static enum process_state start(bool forked)
 {
 	static const uint8_t none[16];
@@ -219,7 +234,7 @@ static enum process_state start(bool forked)
 	// A recording with a parent is of a later image of the run, and gets another name.
 	if (!recording_file_create(&recording->file, memcmp(parent, none, 16) != 0)) {
 		memcpy(process_id, forked ? parent : none, 16); // as before, for another try
-		registry_tell(-1, REGISTRY_REFUSED, recording->file.path, false);
+		tell_refused(recording->file.path);
 		return PROCESS_OFF;
 	}
 	recording_file_open(forked, parent);

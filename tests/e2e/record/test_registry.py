@@ -104,15 +104,19 @@ def test_another_user_without_rights_to_finish(run, root):
 
 
 @pytest.mark.parametrize("count", [1, 2])
-def test_no_place_for_a_recording(count, run, root):
-    """What a program says when it begins scrolls away: the summary says it once more."""
+def test_no_place_for_a_recording(count, run, root, tool):
+    """What a program says when it begins scrolls away: the summary says it once more, and so does the recording of who
+    started it. A run with such a program does not hold."""
     script = ("import os, subprocess\nos.environ['MALLOW_OUTPUT'] = '/proc/none/r.mallow'\n"
               f"for i in range({count}):\n    subprocess.run(['sleep', '0'])")
     ran = run("-o", "r.mallow", "/usr/bin/python3", "-c", script)
-    [line] = re.findall(r"^mallow: (\d+ programs? of this run went unrecorded: .*)$", ran.stderr, re.M)
-    assert re.fullmatch(f"{count} programs? of this run went unrecorded: process [1-9]\\d* could "
-                        rf"not create '/proc/none/r\.mallow\.\S+'{', …' if count > 1 else ''}", line), line
+    lines = re.findall(r"^  ! sleep was not recorded: it could not create '/proc/none/r\.mallow\.\S+'$", ran.stderr, re.M)
+    assert len(lines) == count, ran.stderr
     assert is_finished(root / "r.mallow")
+    facts = tool.info(root / "r.mallow")["unseen"]
+    assert [os.path.basename(fact["object"]) for fact in facts] == ["sleep"] * count
+    held = tool("check", "--max-leaked", "1G", root, check=False)
+    assert held.returncode == 3 and "sleep was not recorded: it could not create" in held.stdout, held.stdout
 
 
 def test_a_relative_name_is_the_runs(run, root):
@@ -246,10 +250,6 @@ def test_programs_that_are_not_recorded(starter, run, root, tool):
     assert any(one["object"] == "./fixed" for path in root.glob("*.mallow") for one in tool.info(path)["unseen"])
 
 
-def test_a_fact_begins_no_recording(run, root):
-    """A child that has not allocated, in a chroot where nothing can be written: no complaint on its stderr."""
-    where = make_chroot(root / "there", need("echo"))
-    source = root / "starts.c"
 def test_executed_by_descriptors(run, root):
     """fexecve() of a file without a name, and execveat() relative to a directory. What cannot be executed is no program."""
     source = root / "starts.c"
@@ -287,6 +287,10 @@ def test_executed_by_descriptors(run, root):
         [("fixed", why), ("memfd:made (deleted)", why)], ran.stderr
 
 
+def test_a_fact_begins_no_recording(run, root):
+    """A child that has not allocated, in a chroot where nothing can be written: no complaint on its stderr."""
+    where = make_chroot(root / "there", need("echo"))
+    source = root / "starts.c"
     source.write_text("""
         #include <stdlib.h>
         #include <unistd.h>
