@@ -15,7 +15,9 @@
 #include <unistd.h>
 
 #include "analysis/load/load.h"
+#include "cli/cli.h"
 #include "cli/descriptor_inbox.h"
+#include "cli/started_programs.h"
 #include "hosted/cleanup.h"
 #include "hosted/vec.h"
 #include "trace/header_check.h"
@@ -46,6 +48,7 @@ struct live_watch {
 	bool has_stderr; /* the tool began with a standard error: number 2 is no file of ours */
 	VEC(int) tables;
 	VEC(struct plea) pleas;
+	struct started_programs started;
 };
 
 /* The first bytes of a table. */
@@ -61,6 +64,7 @@ static void watch_destroy(struct live_watch *watch)
 		close(watch->tables.items[i]);
 	vec_deinit(&watch->tables);
 	vec_deinit(&watch->pleas);
+	started_programs_deinit(&watch->started);
 	descriptor_inbox_close(&watch->inbox);
 	if (watch->stop >= 0)
 		close(watch->stop);
@@ -160,20 +164,32 @@ static void print(const struct live_watch *watch, int report)
 		fwrite(text, 1, (size_t)size, stderr);
 }
 
-/*
- * Handles a message. fd is owned: closed now, or kept. REGISTRY_LAST only says that a process
- * ended: its table tells the rest.
- */
-static void note(struct live_watch *watch, int fd, pid_t pid, enum registry_kind message)
+/* Says of a program that it has no table, each once. */
+static void say_unseen(struct live_watch *watch, const char *text)
 {
-	const struct plea plea = {.table = fd, .asked = message};
+	cleanup(buf_deinit) struct buf said = BUF_EMPTY;
 
-	switch (message) {
+	if (!watch->has_stderr || !started_programs_add(&watch->started, text))
+		return;
+	err_destroy(started_program_put(&said, text));
+	if (said.size)
+		cli_error(CLI_OK, "%s", buf_string(&said));
+}
+
+/*
+ * Handles a message. Its descriptor is owned: closed now, or kept. REGISTRY_LAST only says that a
+ * process ended: its table tells the rest.
+ */
+static void note(struct live_watch *watch, const struct inbox_message *message)
+{
+	const struct plea plea = {.table = message->fd, .asked = message->kind};
+
+	switch (message->kind) {
 	case REGISTRY_OPENED:
-		take(watch, fd, pid);
+		take(watch, message->fd, message->pid);
 		return;
 	case REGISTRY_REPORT:
-		print(watch, fd);
+		print(watch, message->fd);
 		break;
 	case REGISTRY_MAKE:
 	case REGISTRY_BY_SIZE:
@@ -186,9 +202,11 @@ static void note(struct live_watch *watch, int fd, pid_t pid, enum registry_kind
 		break;
 	case REGISTRY_REFUSED:
 	case REGISTRY_STARTED:
-		return;
+		say_unseen(watch, message->text);
+		break;
 	}
-	close(fd);
+	if (message->fd >= 0)
+		close(message->fd);
 }
 
 /* Takes all messages that wait in the socket. */
@@ -199,7 +217,7 @@ static void receive(struct live_watch *watch)
 	while (descriptor_inbox_take(&watch->inbox, &message)) {
 		// Anything else may make us wait for who serves its file system.
 		if (message.fd < 0 || descriptor_inbox_in_memory(message.fd))
-			note(watch, message.fd, message.pid, message.kind);
+			note(watch, &message);
 		else
 			close(message.fd);
 	}

@@ -13,19 +13,19 @@
 #include <unistd.h>
 
 #include "cli/descriptor_inbox.h"
+#include "cli/started_programs.h"
 #include "hosted/cleanup.h"
 #include "hosted/descriptors.h"
 #include "hosted/now.h"
 #include "hosted/vec.h"
 #include "stream/link_set.h"
 
-#define NAP_MS       50
-#define NAPS_MOST    600                  /* at the end, while there are no descriptors */
-#define END_NS       UINT64_C(2000000000) /* at the end, while messages keep coming */
-#define KEPT_MOST    1000                 /* recordings that keep a descriptor … */
-#define SHARE_MOST   100 /* … of one process, which may execute many programs … */
-#define STARTED_MOST 100
-#define KEPT_PART    4 /* … but no more than this part of the limit */
+#define NAP_MS     50
+#define NAPS_MOST  600                  /* at the end, while there are no descriptors */
+#define END_NS     UINT64_C(2000000000) /* at the end, while messages keep coming */
+#define KEPT_MOST  1000                 /* recordings that keep a descriptor … */
+#define SHARE_MOST 100 /* … of one process, which may execute many programs … */
+#define KEPT_PART  4   /* … but no more than this part of the limit */
 
 struct run_registry {
 	struct descriptor_inbox inbox;
@@ -38,7 +38,7 @@ struct run_registry {
 	size_t kept_most;             /* the rest is the thread's until it has ended; 0: not set */
 	bool refused;
 	size_t kept, missing;
-	VEC(char *) started; /* texts of REGISTRY_STARTED and _REFUSED, each once */
+	struct started_programs started;
 };
 
 void run_registry_reopen(int *fd)
@@ -186,21 +186,6 @@ static void raise_limit(struct run_registry *registry)
 		registry->kept_most = limit < KEPT_MOST ? limit + 1 : KEPT_MOST;
 }
 
-/* text: "why\npath". */
-static void add_started(struct run_registry *registry, const char *text)
-{
-	char *copy;
-
-	for (size_t i = 0; i < registry->started.count; i++)
-		if (strcmp(registry->started.items[i], text) == 0)
-			return;
-	if (!strchr(text, '\n') || registry->started.count >= STARTED_MOST)
-		return;
-	copy = strdup(text);
-	if (copy && !vec_push(&registry->started, copy))
-		free(copy);
-}
-
 /* Takes what has come, until that time. false: there are no descriptors for the rest now. */
 static bool take_all(struct run_registry *registry, uint64_t until)
 {
@@ -211,7 +196,7 @@ static bool take_all(struct run_registry *registry, uint64_t until)
 		raise_limit(registry);
 		registry->refused |= message.kind == REGISTRY_REFUSED;
 		if (message.kind == REGISTRY_STARTED || message.kind == REGISTRY_REFUSED)
-			add_started(registry, message.text);
+			started_programs_add(&registry->started, message.text);
 		if (message.kind == REGISTRY_OPENED)
 			add(registry, &message);
 		else if (message.fd >= 0)
@@ -281,9 +266,7 @@ void run_registry_destroy(struct run_registry *registry)
 	for (size_t i = 0; i < registry->images.count; i++)
 		image_deinit(&registry->images.items[i]);
 	vec_deinit(&registry->images);
-	for (size_t i = 0; i < registry->started.count; i++)
-		free(registry->started.items[i]);
-	vec_deinit(&registry->started);
+	started_programs_deinit(&registry->started);
 	descriptor_inbox_close(&registry->inbox);
 	if (registry->end >= 0)
 		close(registry->end);
@@ -352,8 +335,8 @@ struct run_images run_registry_images(const struct run_registry *registry)
 		.count = registry->images.count,
 		.refused = registry->refused,
 		.missing = registry->missing,
-		.started = (const char *const *)registry->started.items,
-		.started_count = registry->started.count,
+		.started = (const char *const *)registry->started.texts.items,
+		.started_count = registry->started.texts.count,
 	};
 }
 

@@ -16,6 +16,7 @@
 #include "cli/finished.h"
 #include "cli/loaded.h"
 #include "cli/run_elsewhere.h"
+#include "cli/started_programs.h"
 #include "cli/terminal.h"
 #include "hosted/buf.h"
 #include "hosted/cleanup.h"
@@ -203,18 +204,10 @@ static void put_unseen(struct buf *buf, const struct style *style, const struct 
 static struct err *put_started(struct buf *buf, const struct style *style, const char *started)
 {
 	cleanup(buf_deinit) struct buf text = BUF_EMPTY;
-	auto_free char *why = strndup(started, strcspn(started, "\n"));
-	const struct unseen unseen = {
-		.kind = TRACE_UNSEEN_STARTED,
-		.object = started + strcspn(started, "\n") + 1,
-		.name = why,
-	};
+	struct err *err = started_program_put(&text, started);
 
-	if (!why)
-		return err_no_memory();
-	unseen_put(&text, NULL, &unseen);
-	if (!buf_string(&text))
-		return err_no_memory();
+	if (err)
+		return err;
 	if (buf->size && memmem(buf->data, buf->size, buf_string(&text), text.size))
 		return NULL;
 	style_begin(buf, style, STYLE_WARN);

@@ -146,7 +146,7 @@ static void write_record(struct thread *thread, const struct fact_record *record
 		fact_record_put(thread, record);
 }
 
-/* Tells `mallow run`, which writes it into a recording of the run. */
+/* Tells `mallow run`, which writes it into a recording of the run, or `mallow live`. */
 static void tell(const char *program, const char *why)
 {
 	struct text text;
@@ -167,11 +167,10 @@ static void record_unseen(const char *program, const char *why)
 	uint64_t outer;
 
 	// A child that executes before it allocates has no recording, and begins none for this: it
-	// might have no place for it.
-	if ((!thread || !thread->cursor) && process_state() == PROCESS_NEW) {
+	// might have no place for it. A live table says it, too, but an exec ends it without a
+	// report.
+	if (config_is_live() || ((!thread || !thread->cursor) && process_state() == PROCESS_NEW))
 		tell(program, why);
-		return;
-	}
 	if (!thread || !thread->cursor || thread->busy)
 		return;
 	text_init(&text, look.text, sizeof(look.text));

@@ -225,6 +225,8 @@ def test_a_chroot_without_the_library(command, mallow, agent, root):
     assert ran.stdout.count("nothing.so") == ran.stdout.count("ERROR: ld.so") > 0
     if command == "run":
         assert unseen(ran.stderr) == {"echo": "libmallow.so cannot be opened where it runs"}
+    else:
+        assert ran.stderr.count("mallow: echo was not recorded, nor what it started: libmallow.so cannot be opened") == 1
 
 
 @pytest.mark.parametrize("starter", [
