@@ -6,11 +6,12 @@
 #include "cli/gathering.h"
 #include "cli/options.h"
 #include "cli/setting_options.h"
+#include "cli/trust_option.h"
 #include "hosted/cleanup.h"
 
 #define SHOW_MS 1000
 
-enum { DIRECTORY, LISTEN, TOKEN_FILE, INSECURE, MAX_SIZE, MAX_SENDERS, NO_FINISH };
+enum { DIRECTORY, LISTEN, TOKEN_FILE, INSECURE, ALLOW_USER, MAX_SIZE, MAX_SENDERS, NO_FINISH };
 
 static const struct option_spec options_of_gather[] = {
 	[DIRECTORY] = {.name = "output",
@@ -27,7 +28,9 @@ static const struct option_spec options_of_gather[] = {
 			.text = "the key that senders must have, too; a missing FILE is made, with "
 				"a random one"},
 	[INSECURE] = {.name = "insecure",
-		      .text = "without a key, too, talk to other machines than this one"},
+		      .text = "without a key, too, talk to other machines than this one, and to "
+			      "all users of this one"},
+	[ALLOW_USER] = ALLOW_USER_OPTION,
 	[MAX_SIZE] = {.name = "max-size",
 		      .value = "SIZE",
 		      .text = "refuse what becomes larger",
@@ -90,7 +93,6 @@ static int run(const struct command *command, const struct options *options)
 				.targets = options->operands,
 				.target_count = (size_t)options->operand_count,
 				.listen = options->values[LISTEN],
-				.insecure = options->values[INSECURE],
 				.find = !options->operand_count,
 			},
 		.no_finish = options->values[NO_FINISH],
@@ -102,7 +104,9 @@ static int run(const struct command *command, const struct options *options)
 
 	if (!options_size(command, options, MAX_SIZE, GATHERING_MAX_SIZE,
 			  &wanted.gather.max_size) ||
-	    !options_number(command, options, MAX_SENDERS, 1, GATHERING_MAX_SENDERS, &max_senders))
+	    !options_number(command, options, MAX_SENDERS, 1, GATHERING_MAX_SENDERS,
+			    &max_senders) ||
+	    !trust_option(command, options, INSECURE, ALLOW_USER, &wanted.gather.trust))
 		return CLI_USAGE;
 	wanted.gather.max_senders = (size_t)max_senders;
 	if (!wanted.gather.directory)

@@ -12,6 +12,7 @@
 #include "cli/serving.h"
 #include "cli/sources_option.h"
 #include "cli/token_option.h"
+#include "cli/trust_option.h"
 #include "hosted/cleanup.h"
 
 #define DAY_S 86400u
@@ -22,6 +23,7 @@ enum {
 	TOKEN,
 	TOKEN_FILE,
 	INSECURE,
+	ALLOW_USER,
 	ALLOW_ORIGIN,
 	TIMEOUT,
 	MAX_OPEN,
@@ -47,7 +49,9 @@ static const struct option_spec options_of_serve[] = {
 	[TOKEN] = TOKEN_OPTION,
 	[TOKEN_FILE] = TOKEN_FILE_OPTION,
 	[INSECURE] = {.name = "insecure",
-		      .text = "serve other machines without a token: whoever reaches the port"},
+		      .text = "serve other machines and users without a token: whoever reaches "
+			      "the port"},
+	[ALLOW_USER] = ALLOW_USER_OPTION,
 	[ALLOW_ORIGIN] = {.name = "allow-origin",
 			  .value = "ORIGIN[,ORIGIN…]",
 			  .text = "web pages from there may read the answers"},
@@ -57,7 +61,8 @@ static const struct option_spec options_of_serve[] = {
 		{.name = "gather",
 		 .value = "DIR",
 		 .text = "receive recordings, too, as 'mallow gather -o DIR' does, and show them "
-			 "while they arrive; --token-file and --insecure hold for both"},
+			 "while they arrive; --token-file, --insecure and --allow-user hold for "
+			 "both"},
 	[GATHER_LISTEN] = {.name = "gather-listen",
 			   .value = "ADDRESS[:PORT]",
 			   .text = "where senders can connect to",
@@ -148,14 +153,15 @@ static void look(void *argument, struct catalog *catalog)
 }
 
 /* Begins to receive recordings, if that is wanted. *ret NULL: it is not. */
-static struct err *start_gathering(const struct options *options, struct gathering **ret)
+static struct err *start_gathering(const struct options *options, const struct socket_trust *trust,
+				   struct gathering **ret)
 {
 	struct gathering_options wanted = {
 		.gather =
 			{
 				.directory = options->values[GATHER],
 				.listen = options->values[GATHER_LISTEN],
-				.insecure = options->values[INSECURE],
+				.trust = *trust,
 				.find = true,
 				.max_size = GATHERING_MAX_SIZE,
 				.max_senders = GATHERING_MAX_SENDERS,
@@ -199,6 +205,7 @@ static int run(const struct command *command, const struct options *given)
 	struct watched watched = {.options = options};
 	const char *interface = options->values[INTERFACE];
 	cleanup(buf_deinit) struct buf room = BUF_EMPTY;
+	struct socket_trust trust;
 	const char *token;
 	uint64_t port, timeout, max_open, max_memory;
 	struct err *err;
@@ -212,6 +219,8 @@ static int run(const struct command *command, const struct options *given)
 	if (port > UINT16_MAX)
 		return cli_error(CLI_USAGE, "'%s' is no port: they end at %d",
 				 options->values[PORT], UINT16_MAX);
+	if (!trust_option(command, options, INSECURE, ALLOW_USER, &trust))
+		return CLI_USAGE;
 	if (!token_option(command, options, TOKEN, TOKEN_FILE, &room, &token, &status))
 		return status;
 
@@ -221,7 +230,7 @@ static int run(const struct command *command, const struct options *given)
 				.interface = interface ? interface : SERVING_INTERFACE,
 				.port = (uint16_t)port,
 				.token = token,
-				.insecure = options->values[INSECURE] != NULL,
+				.trust = trust,
 				.allow_origins = options->values[ALLOW_ORIGIN],
 				.timeout_s = timeout < DAY_S ? (unsigned int)timeout : DAY_S,
 			},
@@ -237,7 +246,7 @@ static int run(const struct command *command, const struct options *given)
 
 	if (!debug_symbols_check(options))
 		return CLI_FAILED;
-	err = start_gathering(options, &gathering);
+	err = start_gathering(options, &trust, &gathering);
 	if (!err)
 		err = with_gathered(options, &operands);
 	if (!err)
@@ -262,7 +271,8 @@ const struct command_body command_serve = {
 		"of the "
 		"command line, or the newest of a directory given last. New recordings of a "
 		"directory are found, and those still being written are followed.\n\n"
-		"Only this machine is served, under its own name or address. With another "
-		"--interface a token is wanted, or --insecure. Nothing but the recordings given "
+		"Only this machine is served, under its own name or address, and only your "
+		"programs and those of root. Other users (--allow-user) and another --interface "
+		"want a token, or --insecure. Nothing but the recordings given "
 		"is read; with --sources, source files that their frames name, too.",
 };

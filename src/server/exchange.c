@@ -72,10 +72,19 @@ void *exchange_begin(void *argument, const char *target, struct MHD_Connection *
 	return take_target(exchange, target) ? steal(&exchange) : NULL;
 }
 
+static const struct exchange_client *client_of(struct MHD_Connection *connection)
+{
+	static const struct exchange_client none;
+	const struct exchange_client *client =
+		MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT)
+			->socket_context;
+
+	return client ? client : &none;
+}
+
 static struct deadline *deadline_of(struct MHD_Connection *connection)
 {
-	return MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT)
-		->socket_context;
+	return client_of(connection)->deadline;
 }
 
 void exchange_end(void *argument, struct MHD_Connection *connection, void **state,
@@ -298,6 +307,11 @@ static struct err *refuse(const struct exchange_context *context, const struct e
 	const struct security *security = &context->security;
 	const char *host = exchange->host ? exchange->host : head_field(connection, "Host");
 
+	if (!security->token && !client_of(connection)->trusted)
+		return reply_refuse(
+			reply, MHD_HTTP_FORBIDDEN,
+			"this server serves its own user alone: others need a token, and "
+			"it was started without (--token-file, or --allow-user)");
 	if (!security_host(security, host))
 		return reply_refuse(reply, MHD_HTTP_FORBIDDEN,
 				    "this is not the host that was asked for: say %s",

@@ -4,17 +4,25 @@
 
 #include <microhttpd.h>
 
+#include "hosted/net/socket_peer.h"
 #include "server/catalog.h"
 #include "server/deadline.h"
 #include "server/pause.h"
 #include "server/security.h"
 
+/* A connection: its socket context. */
+struct exchange_client {
+	struct deadline *deadline;
+	bool trusted; /* socket_peer_refuse(): it needs no token */
+};
+
 /* What all requests share. It is the argument of the functions below. */
 struct exchange_context {
 	struct catalog *catalog;
-	struct deadlines *deadlines; /* a connection's deadline is its socket context */
+	struct deadlines *deadlines;
 	struct pause *pause;
 	struct security security;
+	struct socket_trust trust;
 	const char *address; /* the server's, for messages */
 };
 

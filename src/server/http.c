@@ -25,18 +25,28 @@ struct http_server {
 	char address[LISTEN_ADDRESS_MAX];
 };
 
-static void notify_connection(void *argument, struct MHD_Connection *connection, void **deadline,
+static void notify_connection(void *argument, struct MHD_Connection *connection, void **state,
 			      enum MHD_ConnectionNotificationCode code)
 {
 	const struct http_server *server = argument;
+	struct exchange_client *client = *state;
 	int fd = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
 
 	if (code != MHD_CONNECTION_NOTIFY_STARTED) {
-		deadline_end(server->context.deadlines, *deadline);
+		if (client)
+			deadline_end(server->context.deadlines, client->deadline);
+		free(client);
 		return;
 	}
-	*deadline = deadline_begin(server->context.deadlines, fd);
-	if (!*deadline)
+	client = *state = calloc(1, sizeof(*client));
+	if (client) {
+		// Now, before a byte is read: who has closed is nobody any more.
+		auto_err struct err *stranger = socket_peer_refuse(fd, &server->context.trust);
+
+		client->trusted = !stranger;
+		client->deadline = deadline_begin(server->context.deadlines, fd);
+	}
+	if (!client || !client->deadline)
 		shutdown(fd, SHUT_RDWR); // without a deadline it might never end
 }
 
@@ -66,7 +76,7 @@ const char *http_address(const struct http_server *server)
 
 static struct err *check_access(const struct http_options *options, const struct listening *at)
 {
-	if (at->loopback || options->insecure || options->token)
+	if (at->loopback || options->trust.all || options->token)
 		return NULL;
 	return err_create("other machines can reach '%s': --token-file FILE keeps out who does not "
 			  "know the token, --insecure lets all in",
@@ -126,6 +136,7 @@ static struct err *start(struct http_server *server, const struct http_options *
 				.token = options->token,
 				.origins = options->allow_origins,
 			},
+		.trust = options->trust,
 		.address = server->address,
 	};
 	err = pause_create(&server->context.pause);

@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "hosted/err.h"
+#include "hosted/net/socket_peer.h"
 #include "server/catalog.h"
 
 struct http_server;
@@ -16,7 +17,7 @@ struct http_options {
 	const char *interface;     /* an address or a host name */
 	uint16_t port;             /* 0: any free port */
 	const char *token;         /* NULL: no token is asked for */
-	bool insecure;             /* other machines need no token */
+	struct socket_trust trust; /* who needs no token */
 	const char *allow_origins; /* separated by commas; NULL: none */
 	unsigned int timeout_s;    /* how long a slow client may take: deadline.h */
 };

@@ -107,12 +107,14 @@ static void dial(struct dialled *dialled)
 		connected = !err;
 		if (!err)
 			err = talk(gather, link, true, &all);
-		if (err && strcmp(said, err_message(err)) != 0 && !is_stopping(gather)) {
-			snprintf(said, sizeof(said), "%s", err_message(err));
-			gather_say(gather, "%s%s", said,
-				   dialled->announced ? "" : "; trying again");
-		}
 		broken = err && connected;
+		if (err && dialled->announced && !is_stopping(gather)) {
+			say_stranger(gather, NULL, err);
+			err = NULL;
+		} else if (err && strcmp(said, err_message(err)) != 0 && !is_stopping(gather)) {
+			snprintf(said, sizeof(said), "%s", err_message(err));
+			gather_say(gather, "%s; trying again", said);
+		}
 		err_destroy(err);
 		// One that announces itself will do so again.
 		if (all || dialled->announced || !pause_for(gather, again_ms))
@@ -171,7 +173,7 @@ static bool has_number(const struct gathered_sender *senders, size_t count, cons
 /* Whether a beacon from there may be followed: without a key only this machine is talked to. */
 static bool is_safe(const struct gather *gather, const char *address)
 {
-	return gather->options.key.set || gather->options.insecure ||
+	return gather->options.key.set || gather->options.trust.all ||
 	       strncmp(address, "127.", 4) == 0;
 }
 
@@ -292,7 +294,7 @@ static struct err *refuse_unless_safe(const struct gather *gather, const struct 
 	bool loopback;
 	struct err *err;
 
-	if (gather->options.key.set || gather->options.insecure)
+	if (gather->options.key.set || gather->options.trust.all)
 		return NULL;
 	err = socket_place_loopback(place, &loopback);
 	if (err || !loopback) {

@@ -26,9 +26,9 @@ struct gather_options {
 	const char *listen;    /* ADDRESS[:PORT]; NULL: senders cannot connect */
 	bool find;             /* connects to senders that announce themselves */
 	struct link_key key;
-	bool insecure;      /* other machines without a key are allowed */
-	uint64_t max_size;  /* bytes of a recording */
-	size_t max_senders; /* connections at a time */
+	struct socket_trust trust; /* who needs no key; .all: other machines, too */
+	uint64_t max_size;         /* bytes of a recording */
+	size_t max_senders;        /* connections at a time */
 	stream_say *say;
 	/* A recording is complete and closed. path: of its file. Called by any thread. */
 	void (*complete)(void *argument, const char *path);

@@ -239,6 +239,17 @@ void link_break(struct link *link)
 	shutdown(link->fd, SHUT_RDWR);
 }
 
+bool link_dialled(const struct link *link)
+{
+	return link->dialled;
+}
+
+struct err *link_refuse(const struct link *link, const struct socket_trust *trust)
+{
+	return link->session ? NULL
+			     : err_prefix(socket_peer_refuse(link->fd, trust), "%s", link->peer);
+}
+
 const char *link_peer(const struct link *link)
 {
 	return link->peer;
@@ -290,6 +301,7 @@ static struct err *create(int fd, const struct link_key *key, bool client, uint6
 		return err_no_memory();
 	}
 	link->fd = fd;
+	link->dialled = client;
 	if (getpeername(fd, &peer.any, &size) < 0)
 		return err_create_errno(errno, "a connection ended at once");
 	socket_address_text(&peer, link->peer);

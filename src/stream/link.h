@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "hosted/err.h"
+#include "hosted/net/socket_peer.h"
 #include "hosted/net/socket_place.h"
 
 #define LINK_KEY_SIZE 32u
@@ -61,6 +62,11 @@ struct err *link_receive(struct link *link, void *data, size_t size, int timeout
  * timeout_ms, which may be 0.
  */
 struct err *link_wait(struct link *link, int timeout_ms, bool *ret);
+
+/* Whether link_connect() made it, and not link_accept(). */
+bool link_dialled(const struct link *link);
+/* As socket_peer_refuse(), for links without a key: the key proves more. */
+struct err *link_refuse(const struct link *link, const struct socket_trust *trust);
 
 /*
  * Ends the connection: all calls on it fail soon, also one that is going on. Any thread may call

@@ -9,6 +9,7 @@
 
 struct link {
 	int fd;
+	bool dialled;       /* link_connect() made it */
 	atomic_bool broken; /* link_break() was called */
 	char peer[SOCKET_TEXT];
 	/* The first bytes that came, which tell whether the other side speaks TLS. */

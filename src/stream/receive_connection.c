@@ -282,7 +282,8 @@ static struct err *greet(struct receiving *receiving)
 
 	memcpy(own.number, receiving->gather->number, sizeof(own.number));
 	memcpy(own.host, receiving->gather->host, sizeof(own.host));
-	err = greeting_exchange(receiving->link, &own, &other, receiving->peer);
+	err = greeting_exchange(receiving->link, &receiving->gather->options.trust, &own, &other,
+				receiving->peer);
 	if (!err)
 		memcpy(receiving->number, other.number, sizeof(receiving->number));
 	return err;

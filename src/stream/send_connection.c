@@ -97,11 +97,12 @@ static struct err *greet(struct connection *connection)
 {
 	struct sender *sender = connection->sender;
 	struct message_greeting own = {.role = MESSAGE_SENDER}, other;
+	const struct socket_trust trust = {.all = sender->options.insecure};
 	struct err *err;
 
 	memcpy(own.number, sender->number, sizeof(own.number));
 	memcpy(own.host, sender->host, sizeof(own.host));
-	err = greeting_exchange(connection->link, &own, &other, connection->peer);
+	err = greeting_exchange(connection->link, &trust, &own, &other, connection->peer);
 	if (!err)
 		err = sender_enter(sender, other.number, connection->link);
 	return err;
