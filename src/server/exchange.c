@@ -7,6 +7,7 @@
 
 #include "hosted/cleanup.h"
 #include "server/head.h"
+#include "server/mhd_library.h"
 #include "server/page.h"
 #include "server/route.h"
 #include "trace/checksum.h"
@@ -76,7 +77,7 @@ static const struct exchange_client *client_of(struct MHD_Connection *connection
 {
 	static const struct exchange_client none;
 	const struct exchange_client *client =
-		MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT)
+		mhd.get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT)
 			->socket_context;
 
 	return client ? client : &none;
@@ -161,11 +162,11 @@ static void free_sending(void *argument)
  */
 static struct MHD_Response *create_bodiless(void)
 {
-	struct MHD_Response *response = MHD_create_response_from_callback(
+	struct MHD_Response *response = mhd.create_response_from_callback(
 		MHD_SIZE_UNKNOWN, BODY_PIECE, read_nothing, NULL, NULL);
 
 	if (response)
-		MHD_set_response_options(response, MHD_RF_HTTP_1_0_COMPATIBLE_STRICT, MHD_RO_END);
+		mhd.set_response_options(response, MHD_RF_HTTP_1_0_COMPATIBLE_STRICT, MHD_RO_END);
 	return response;
 }
 
@@ -181,7 +182,7 @@ static struct MHD_Response *create_response(const struct exchange_context *conte
 		return NULL;
 	*sending = (struct sending){*body, context->catalog, context->deadlines,
 				    deadline_of(connection)};
-	response = MHD_create_response_from_callback(size == UINT64_MAX ? MHD_SIZE_UNKNOWN : size,
+	response = mhd.create_response_from_callback(size == UINT64_MAX ? MHD_SIZE_UNKNOWN : size,
 						     BODY_PIECE, read_body, sending, free_sending);
 	if (response)
 		*body = NULL;
@@ -192,7 +193,7 @@ static struct MHD_Response *create_response(const struct exchange_context *conte
 
 static void add(struct MHD_Response *response, const char *name, const char *value)
 {
-	MHD_add_response_header(response, name, value);
+	mhd.add_response_header(response, name, value);
 }
 
 /* An answer that a browser shows by itself, as the flame graph, may only use what is in it. */
@@ -254,8 +255,8 @@ static enum MHD_Result send_reply(const struct exchange_context *context, struct
 		add(response, "X-Go-Pprof", "1");
 	if (reply->status == MHD_HTTP_UNAUTHORIZED)
 		add(response, "WWW-Authenticate", "Bearer");
-	result = MHD_queue_response(connection, reply->status, response);
-	MHD_destroy_response(response);
+	result = mhd.queue_response(connection, reply->status, response);
+	mhd.destroy_response(response);
 	return result;
 }
 
@@ -271,8 +272,8 @@ static enum MHD_Result send_empty(const struct exchange_context *context, struct
 	add_common(response, context, exchange, connection);
 	if (exchange->etag[0])
 		add(response, "ETag", exchange->etag);
-	result = MHD_queue_response(connection, status, response);
-	MHD_destroy_response(response);
+	result = mhd.queue_response(connection, status, response);
+	mhd.destroy_response(response);
 	return result;
 }
 
@@ -287,7 +288,7 @@ static enum MHD_Result send_nothing(const struct exchange_context *context,
 				    struct exchange *exchange, struct MHD_Connection *connection)
 {
 	return send_empty(context, exchange, connection, MHD_HTTP_NO_CONTENT,
-			  MHD_create_response_from_buffer(0, (void *)"", MHD_RESPMEM_PERSISTENT));
+			  mhd.create_response_from_buffer(0, (void *)"", MHD_RESPMEM_PERSISTENT));
 }
 
 /* Of bytehound's API this path alone is asked for by POST. */

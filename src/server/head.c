@@ -3,6 +3,8 @@
 #include <string.h>
 #include <strings.h>
 
+#include "server/mhd_library.h"
+
 #define LINE_END 2u /* CR LF */
 
 /* Fields of which a request has at most one. */
@@ -25,7 +27,7 @@ struct head {
 
 bool head_is_checked_by_library(void)
 {
-	return MHD_get_version()[0] != '0';
+	return mhd.get_version()[0] != '0';
 }
 
 /* Whether a name is well formed: tchar of RFC 9110, 5.6.2. */
@@ -129,7 +131,7 @@ struct err *head_check(struct MHD_Connection *connection, const char *method, co
 		       const char *target, const char *version)
 {
 	struct head head = {0};
-	size_t size = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_REQUEST_HEADER_SIZE)
+	size_t size = mhd.get_connection_info(connection, MHD_CONNECTION_INFO_REQUEST_HEADER_SIZE)
 			      ->header_size;
 
 	if (target[strcspn(target, " \t")] || has_control_character(target))
@@ -140,7 +142,7 @@ struct err *head_check(struct MHD_Connection *connection, const char *method, co
 			return err_create("malformed target: it holds a zero byte");
 		head.at = version + strlen(version);
 	}
-	MHD_get_connection_values(connection, MHD_HEADER_KIND, take_field, &head);
+	mhd.get_connection_values(connection, MHD_HEADER_KIND, take_field, &head);
 	if (head.problem)
 		return head.problem;
 	// The head ends with an empty line.
@@ -153,7 +155,7 @@ struct err *head_check(struct MHD_Connection *connection, const char *method, co
 
 const char *head_field(struct MHD_Connection *connection, const char *name)
 {
-	return MHD_lookup_connection_value(connection, MHD_HEADER_KIND, name);
+	return mhd.lookup_connection_value(connection, MHD_HEADER_KIND, name);
 }
 
 struct search {
@@ -178,6 +180,6 @@ bool head_any_field(struct MHD_Connection *connection, const char *name, head_te
 {
 	struct search search = {.name = name, .test = test, .argument = argument};
 
-	MHD_get_connection_values(connection, MHD_HEADER_KIND, try_field, &search);
+	mhd.get_connection_values(connection, MHD_HEADER_KIND, try_field, &search);
 	return search.found;
 }

@@ -1,7 +1,6 @@
 #include "server/http.h"
 
 #include <errno.h>
-#include <microhttpd.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -11,6 +10,7 @@
 #include "server/exchange.h"
 #include "server/head.h"
 #include "server/listen.h"
+#include "server/mhd_library.h"
 
 #define CONNECTIONS_MAX 256u
 #define HEAD_MAX        (64u << 10) /* bytes of request line and headers */
@@ -30,7 +30,7 @@ static void notify_connection(void *argument, struct MHD_Connection *connection,
 {
 	const struct http_server *server = argument;
 	struct exchange_client *client = *state;
-	int fd = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
+	int fd = mhd.get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
 
 	if (code != MHD_CONNECTION_NOTIFY_STARTED) {
 		if (client)
@@ -62,7 +62,7 @@ void http_stop(struct http_server *server)
 	if (server->context.pause)
 		pause_end(server->context.pause);
 	if (server->daemon)
-		MHD_stop_daemon(server->daemon);
+		mhd.stop_daemon(server->daemon);
 	pause_destroy(server->context.pause);
 	deadlines_destroy(server->context.deadlines);
 	free(server);
@@ -103,7 +103,7 @@ static struct err *start_daemon(struct http_server *server, int fd)
 {
 	unsigned int connections = connections_max();
 
-	server->daemon = MHD_start_daemon(
+	server->daemon = mhd.start_daemon(
 		MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_THREAD_PER_CONNECTION | MHD_USE_POLL, 0,
 		NULL, NULL, exchange_handle, &server->context, MHD_OPTION_LISTEN_SOCKET, fd,
 		MHD_OPTION_URI_LOG_CALLBACK, exchange_begin, &server->context,
@@ -124,6 +124,8 @@ static struct err *start(struct http_server *server, const struct http_options *
 {
 	struct err *err = check_access(options, at);
 
+	if (!err)
+		err = mhd_library_open();
 	if (err)
 		return err;
 	memcpy(server->address, at->address, sizeof(server->address));

@@ -2,14 +2,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <gnutls/crypto.h>
-#include <gnutls/gnutls.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/random.h>
 #include <unistd.h>
 
 #include "hosted/cleanup.h"
+#include "stream/gnutls_library.h"
 
 #define SALT        "mallow stream 1"
 #define INFO        "psk"
@@ -25,10 +24,10 @@ static int derive(const char *token, uint8_t ret[LINK_KEY_SIZE])
 	const gnutls_datum_t info = {(unsigned char *)INFO, sizeof(INFO) - 1};
 	uint8_t extracted[HASH_SIZE];
 	const gnutls_datum_t middle = {extracted, sizeof(extracted)};
-	int status = gnutls_hkdf_extract(GNUTLS_MAC_SHA256, &secret, &salt, extracted);
+	int status = gnutls.hkdf_extract(GNUTLS_MAC_SHA256, &secret, &salt, extracted);
 
 	if (status >= 0)
-		status = gnutls_hkdf_expand(GNUTLS_MAC_SHA256, &middle, &info, ret, LINK_KEY_SIZE);
+		status = gnutls.hkdf_expand(GNUTLS_MAC_SHA256, &middle, &info, ret, LINK_KEY_SIZE);
 	explicit_bzero(extracted, sizeof(extracted));
 	return status;
 }
@@ -36,16 +35,20 @@ static int derive(const char *token, uint8_t ret[LINK_KEY_SIZE])
 struct err *token_key(const char *token, struct link_key *ret)
 {
 	struct link_key key = {.set = true};
+	struct err *err;
 	int status;
 
 	if (strlen(token) < TOKEN_LEAST)
 		return err_create("a token has %d characters at least, and should be random",
 				  TOKEN_LEAST);
+	err = gnutls_library_open();
+	if (err)
+		return err;
 	status = derive(token, key.bytes);
 	if (status == GNUTLS_E_MEMORY_ERROR)
 		return err_no_memory();
 	if (status < 0)
-		return err_create("cannot make a key of the token: %s", gnutls_strerror(status));
+		return err_create("cannot make a key of the token: %s", gnutls.strerror(status));
 	*ret = key;
 	explicit_bzero(&key, sizeof(key));
 	return NULL;

@@ -869,3 +869,17 @@ def test_man_page(mallow):
     for command in ("run", "live", "report", "diff", "export", "serve", "info", "trace dump"):
         assert f"mallow {command} " in run.stdout
     assert "--sort METRIC" in run.stdout and "MALLOW_LIBRARY" in run.stdout
+
+
+@pytest.mark.parametrize("library, arguments", [
+    ("libgnutls.so.30", ["gather", "--listen", "127.0.0.1:0", "--token-file", "token"]),
+    ("libmicrohttpd.so.12", ["serve", "--port", "0", "any.mallow"])])
+def test_a_library_that_few_commands_need(library, arguments, mallow, tmp_path):
+    """Where it is broken they say so; no other command loads it."""
+    (tmp_path / library).write_bytes(b"\x7fELF")
+    (tmp_path / "token").write_text("a token of more than sixteen characters\n")
+    Made(tmp_path, START).write("any.mallow")
+    environment = clean_environment({"LD_LIBRARY_PATH": str(tmp_path)})
+    result = mallow_run(mallow, *arguments, env=environment, cwd=tmp_path)
+    assert result.returncode == 1 and f"{library} is needed for this, and cannot be loaded: " in result.stderr
+    assert mallow_run(mallow, "--version", env=environment).returncode == 0
