@@ -74,7 +74,9 @@ static const struct word inside[] = {
 
 static bool begins(const char *text, const char *with)
 {
-	return strncmp(text, with, strlen(with)) == 0;
+	for (; *with && *text == *with; text++)
+		with++;
+	return !*with;
 }
 
 /* The number of the allocator that surely has this function. NAMES: none. */
@@ -82,11 +84,13 @@ static size_t sure_of(const char *symbol)
 {
 	size_t length = strlen(symbol), end = strlen(ANY_JEMALLOC);
 
-	for (size_t i = 0; i < SIGNS; i++)
+	for (size_t i = 0; i < SIGNS; i++) {
+		if (*signs[i].symbol != *symbol || strcmp(signs[i].symbol, symbol) != 0)
+			continue;
 		for (size_t j = 0; j < NAMES; j++)
-			if (strcmp(signs[i].symbol, symbol) == 0 &&
-			    strcmp(signs[i].allocator, names[j]) == 0)
+			if (strcmp(signs[i].allocator, names[j]) == 0)
 				return j;
+	}
 	return length > end && strcmp(symbol + length - end, ANY_JEMALLOC) == 0 ? 0 : NAMES;
 }
 
