@@ -13,9 +13,11 @@
 
 #define SIZE 65536
 
-/* Both keep frame pointers, and have no entry in the tables. */
+/* These keep frame pointers, and have no entry in the tables. */
 void call_on(void (*function)(void), void *top);
 void call_keeping(void (*function)(void), void *top);
+/* Saves it twice, as Go's crosscall2 does: C called from Go called from C. */
+void call_twice(void (*function)(void), void *top);
 /* This one uses rbp otherwise. */
 void call_with(void (*function)(void), uintptr_t rbp);
 __asm__(".text\n"
@@ -23,6 +25,10 @@ __asm__(".text\n"
 	"\tpush %rbp\n\tmov %rsp, %rbp\n"
 	"\tcall call_on\n"
 	"\tpop %rbp\n\tret\n"
+	"call_twice:\n"
+	"\tpush %rbp\n\tmov %rsp, %rbp\n\tpush %rbp\n\tmov %rsp, %rbp\n"
+	"\tsub $8, %rsp\n\tcall call_on\n\tadd $8, %rsp\n"
+	"\tpop %rbp\n\tpop %rbp\n\tret\n"
 	"call_on:\n"
 	"\tpush %rbp\n\tmov %rsp, %rbp\n\tmov %rsi, %rsp\n"
 	"\tcall *%rdi\n"
@@ -45,7 +51,7 @@ static NOINLINE void allocate(void)
 static NOINLINE void outer(char *top)
 {
 	for (int i = 0; i < 100; i++)
-		call_keeping(allocate, top);
+		(i % 2 ? call_keeping : call_twice)(allocate, top);
 	STAY();
 }
 

@@ -193,37 +193,46 @@ static __always_inline void step_plain(struct walk *walk, uint32_t rule)
 }
 
 /*
+ * Reads the two words that a frame pointer leads to. Go's crosscall2 saves it twice: *fp leads to
+ * the next word, which is no code, and is the frame.
+ */
+static __noinline bool read_frame(uint64_t *fp, uint64_t words[2])
+{
+	if (*fp & 7 || bpf_probe_read_user(words, 16, (const void *)*fp))
+		return false;
+	if (words[0] != *fp + 8 || cached_rule(words[1] - 1) != RULE_UNMAPPED)
+		return true;
+	*fp += 8;
+	return !bpf_probe_read_user(words, 16, (const void *)*fp);
+}
+
+/*
  * Reads what a frame pointer elsewhere than on this stack leads to: Go's asmcgocall has called C on
  * another stack. Two frames in a row must look right. Slightly below sp are frames of functions
  * that have returned.
  */
-static __noinline bool read_other_stack(const struct walk *walk, uint64_t words[2])
+static __noinline bool read_other_stack(const struct walk *walk, uint64_t *fp, uint64_t words[2])
 {
-	uint64_t next[2];
+	uint64_t next[2] = {0, 0}, outer;
 
-	return walk->sp - walk->fp > FRAME_SIZE_MAX && !(walk->fp & 7) &&
-	       !bpf_probe_read_user(words, 16, (const void *)walk->fp) && words[0] > walk->fp &&
-	       words[0] - walk->fp <= FRAME_SIZE_MAX && !(words[0] & 7) &&
-	       !bpf_probe_read_user(next, 16, (const void *)words[0]) &&
-	       cached_rule(words[1] - 1) != RULE_UNMAPPED &&
+	if (walk->sp - *fp <= FRAME_SIZE_MAX || !read_frame(fp, words) || words[0] <= *fp ||
+	    words[0] - *fp > FRAME_SIZE_MAX)
+		return false;
+	outer = words[0];
+	return read_frame(&outer, next) && cached_rule(words[1] - 1) != RULE_UNMAPPED &&
 	       cached_rule(next[1] - 1) != RULE_UNMAPPED;
 }
 
 /* Code without tables: it may keep a chain of frame pointers. */
 static __always_inline void step_frame_pointer(struct walk *walk)
 {
-	uint64_t words[2] = {0, 0};
+	uint64_t words[2] = {0, 0}, fp = walk->fp;
 
-	if (walk->fp < walk->sp || walk->fp - walk->sp > FRAME_SIZE_MAX) {
-		if (!read_other_stack(walk, words)) {
-			end_walk(walk, STACK_NO_TABLES);
-			return;
-		}
-	} else if (walk->fp & 7 || bpf_probe_read_user(words, 16, (const void *)walk->fp)) {
+	if (fp < walk->sp || fp - walk->sp > FRAME_SIZE_MAX ? !read_other_stack(walk, &fp, words)
+							    : !read_frame(&fp, words))
 		end_walk(walk, STACK_NO_TABLES);
-		return;
-	}
-	enter_caller(walk, words[1], walk->fp + 16, words[0], 0);
+	else
+		enter_caller(walk, words[1], fp + 16, words[0], 0);
 }
 
 /* The value of a base register; false: it is not tracked. */
@@ -306,8 +315,7 @@ static __always_inline bool enter_other_stack(struct walk *walk)
 	if (!walk->count || !fp)
 		return false;
 	walk->sp = walk->callee_sp;
-	walk->fp = fp;
-	if (!read_other_stack(walk, words))
+	if (!read_other_stack(walk, &fp, words))
 		return false;
 	enter_caller(walk, words[1], fp + 16, words[0], 0);
 	walk->callee_fp = 0;

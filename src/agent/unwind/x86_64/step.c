@@ -192,11 +192,26 @@ static bool is_return_address(uint64_t pc)
 	return search.found;
 }
 
-/* Reads the two words that a frame pointer leads to, if they look like what a function saved. */
-static bool load_frame(struct crossing *crossing, uint64_t fp, uint64_t *caller, uint64_t *pc)
+/*
+ * Reads the two words that a frame pointer leads to. Go's crosscall2 saves the frame pointer twice:
+ * *fp leads to the next word, which is no return address, and is the frame.
+ */
+static bool load_pair(struct crossing *crossing, uint64_t *fp, uint64_t *caller, uint64_t *pc)
 {
-	return fp % 8 == 0 && fp >= STACK_PAGE && can_read(crossing, fp, fp + 16) &&
-	       load(crossing, fp, caller) && load(crossing, fp + 8, pc) && is_return_address(*pc);
+	if (!load(crossing, *fp, caller) || !load(crossing, *fp + 8, pc))
+		return false;
+	if (*caller != *fp + 8 || is_return_address(*pc))
+		return true;
+	*fp += 8;
+	*caller = *pc;
+	return load(crossing, *fp + 8, pc);
+}
+
+/* The same, if they look like what a function saved. */
+static bool load_frame(struct crossing *crossing, uint64_t *fp, uint64_t *caller, uint64_t *pc)
+{
+	return *fp % 8 == 0 && *fp >= STACK_PAGE && can_read(crossing, *fp, *fp + 16) &&
+	       load_pair(crossing, fp, caller, pc) && is_return_address(*pc);
 }
 
 /*
@@ -206,12 +221,14 @@ static bool load_frame(struct crossing *crossing, uint64_t fp, uint64_t *caller,
  */
 static enum step step_to_other_stack(struct walk *walk, struct crossing *crossing)
 {
-	uint64_t fp = walk->fp, caller, pc, next, next_pc;
+	uint64_t fp = walk->fp, caller, pc, outer, next, next_pc;
 
 	// Slightly below sp are frames of functions that have returned.
 	if (walk->sp - fp <= FRAME_MAX || ++crossing->stacks > STACKS_MAX ||
-	    !load_frame(crossing, fp, &caller, &pc) || caller <= fp || caller - fp > FRAME_MAX ||
-	    !load_frame(crossing, caller, &next, &next_pc))
+	    !load_frame(crossing, &fp, &caller, &pc) || caller <= fp || caller - fp > FRAME_MAX)
+		return STEP_BROKEN;
+	outer = caller;
+	if (!load_frame(crossing, &outer, &next, &next_pc))
 		return STEP_BROKEN;
 	*walk = (struct walk){.pc = pc, .sp = fp + 16, .fp = caller};
 	return STEP_OTHER_STACK;
@@ -229,7 +246,7 @@ static enum step step_by_frame_pointer(struct walk *walk, struct crossing *cross
 	// Nothing says that fp is valid. But a stack has no gaps, so all words up to it must be
 	// readable.
 	if (fp % 8 != 0 || !can_read(crossing, walk->sp, fp + 16) ||
-	    !load(crossing, fp, &walk->fp) || !load(crossing, fp + 8, &walk->pc))
+	    !load_pair(crossing, &fp, &walk->fp, &walk->pc))
 		return STEP_BROKEN;
 	walk->sp = fp + 16;
 	return walk->pc == 0 ? STEP_END : STEP_CALLER;
