@@ -2,7 +2,7 @@
  * Programs that will not be recorded although this one is: set-uid programs, static ones, those of
  * another machine, and whatever runs where the library cannot be opened. Neither the preload nor
  * the registry reaches what they start, so this recording says it (docs/trace-format.md, section
- * 4.4).
+ * 4.5).
  */
 #ifndef MALLOW_AGENT_LIFE_EXEC_SIGHT_H
 #define MALLOW_AGENT_LIFE_EXEC_SIGHT_H
