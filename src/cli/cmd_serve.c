@@ -20,7 +20,6 @@
 enum {
 	INTERFACE,
 	PORT,
-	TOKEN,
 	TOKEN_FILE,
 	INSECURE,
 	ALLOW_USER,
@@ -46,7 +45,6 @@ static const struct option_spec options_of_serve[] = {
 		  .value = "PORT",
 		  .text = "the port, 0: any that is free",
 		  .standard = "8080"},
-	[TOKEN] = TOKEN_OPTION,
 	[TOKEN_FILE] = TOKEN_FILE_OPTION,
 	[INSECURE] = {.name = "insecure",
 		      .text = "serve other machines and users without a token: whoever reaches "
@@ -221,7 +219,7 @@ static int run(const struct command *command, const struct options *given)
 				 options->values[PORT], UINT16_MAX);
 	if (!trust_option(command, options, INSECURE, ALLOW_USER, &trust))
 		return CLI_USAGE;
-	if (!token_option(command, options, TOKEN, TOKEN_FILE, &room, &token, &status))
+	if (!token_option(options, TOKEN_FILE, &room, &token, &status))
 		return status;
 
 	const struct serving serving = {

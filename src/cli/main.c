@@ -10,6 +10,7 @@
 #include "cli/help.h"
 #include "cli/large_stack.h"
 #include "cli/options.h"
+#include "cli/token_option.h"
 #include "hosted/nearest.h"
 
 static bool is_help(const char *word)
@@ -88,5 +89,6 @@ static int carry_out(int argc, char **argv)
 int main(int argc, char **argv)
 {
 	keep_standard_descriptors();
+	token_variable_take();
 	return large_stack_call(carry_out, argc, argv);
 }

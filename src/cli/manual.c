@@ -117,7 +117,9 @@ static void put_man(void)
 	       "exit\n"
 	       "with the program's own status, or 126 or 127 if it cannot be run.\n"
 	       ".SH ENVIRONMENT\n.TP\n.B NO_COLOR\nno colours, whatever the terminal.\n"
-	       ".TP\n.B MALLOW_TOKEN\nthe token of \\fBmallow serve\\fR.\n"
+	       ".TP\n.B MALLOW_TOKEN\nthe token of \\fBmallow serve\\fR, and of those that send "
+	       "and receive recordings; rather use\n"
+	       "\\-\\-token-file.\n"
 	       ".TP\n.B MALLOW_LIBRARY\nthe agent to use instead of the installed one.\n");
 }
 

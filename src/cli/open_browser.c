@@ -106,7 +106,7 @@ static bool start(const char *script, const char *address)
 	return waitpid(child, &status, 0) == child && status == 0;
 }
 
-struct err *open_browser(const char *address)
+struct err *open_browser(const char *address, bool *ret)
 {
 	cleanup(buf_deinit) struct buf script = BUF_EMPTY;
 	const char *text;
@@ -115,9 +115,6 @@ struct err *open_browser(const char *address)
 	text = buf_string(&script);
 	if (!text)
 		return err_no_memory();
-	if (*text && start(text, address))
-		fprintf(stderr, "opening %s\n", address);
-	else
-		fprintf(stderr, "open %s in a browser\n", address);
+	*ret = *text && start(text, address);
 	return NULL;
 }

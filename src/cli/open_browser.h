@@ -5,12 +5,15 @@
 #ifndef MALLOW_CLI_OPEN_BROWSER_H
 #define MALLOW_CLI_OPEN_BROWSER_H
 
+#include <stdbool.h>
+
 #include "hosted/err.h"
 
 /*
- * Opens an address, or prints it on standard error if there is no browser to be found. The browser
- * belongs to no terminal: Ctrl-C does not reach it, and nobody waits for it.
+ * Opens an address. *ret: false: there is no browser to be found. The browser belongs to no
+ * terminal: Ctrl-C does not reach it, and nobody waits for it. Everybody sees the address in its
+ * argument list.
  */
-struct err *open_browser(const char *address);
+struct err *open_browser(const char *address, bool *ret);
 
 #endif

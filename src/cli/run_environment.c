@@ -6,7 +6,6 @@
 
 #include "base/preload.h"
 #include "cli/setting_options.h"
-#include "cli/token_option.h"
 #include "hosted/cleanup.h"
 #include "trace/registry.h"
 
@@ -101,19 +100,8 @@ static struct err *make_forcing(struct run_environment *environment)
 	return err;
 }
 
-/*
- * Whether the program must not get the variable: the token is for us, and with --record-env it
- * would be in the recording. A recording in memory may need a sender of its own, which needs the
- * token.
- */
-static bool is_secret(const struct options *options, const char *variable)
-{
-	return same_name(TOKEN_VARIABLE "=", variable) &&
-	       !setting_options_value(options, SETTING_STREAM_ONLY);
-}
-
 /* Joins our variables and the rest of the tool's environment. */
-static struct err *merge(const struct options *options, struct run_environment *environment)
+static struct err *merge(struct run_environment *environment)
 {
 	size_t count = 0, used = 0;
 
@@ -125,7 +113,7 @@ static struct err *merge(const struct options *options, struct run_environment *
 	for (size_t i = 0; environment->made[i]; i++)
 		environment->variables[used++] = environment->made[i];
 	for (size_t i = 0; i < count; i++) {
-		bool replaced = is_secret(options, environ[i]);
+		bool replaced = false;
 
 		for (size_t j = 0; environment->made[j]; j++)
 			replaced |= same_name(environment->made[j], environ[i]);
@@ -160,7 +148,7 @@ struct err *run_environment_create(const struct options *options, const char *li
 	if (!err)
 		err = make_directory(&environment);
 	if (!err)
-		err = merge(options, &environment);
+		err = merge(&environment);
 	if (err)
 		return err;
 	*ret = environment;

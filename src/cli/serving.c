@@ -9,7 +9,6 @@
 #include "cli/cli.h"
 #include "cli/open_browser.h"
 #include "hosted/cleanup.h"
-#include "hosted/uri.h"
 
 CLEANUP_DEFINE(struct http_server *, http_stop);
 
@@ -40,21 +39,30 @@ static struct err *start(const struct serving *serving, struct catalog *catalog,
 }
 
 /*
- * Opens the page. Its script finds the token behind '#', which browsers send to nobody, and keeps
- * it as a cookie.
+ * Opens the page. Where a token is asked for, the browser gets a code that is good for once,
+ * because everybody sees its argument list. What is printed has neither.
  */
-static struct err *open_page(const char *address, const char *token)
+static struct err *open_page(struct http_server *server, bool token)
 {
-	cleanup(buf_deinit) struct buf page = BUF_EMPTY;
-	const char *text;
+	const char *address = http_address(server);
+	char code[SESSION_TEXT] = "", page[256];
+	struct err *err = token ? http_code(server, code) : NULL;
+	bool opened;
 
-	buf_printf(&page, "%s/", address);
-	if (token) {
-		buf_text(&page, "#token=");
-		uri_put(&page, token);
-	}
-	text = buf_string(&page);
-	return text ? open_browser(text) : err_no_memory();
+	if (err)
+		return err;
+	snprintf(page, sizeof(page), token ? "%s/?code=%s" : "%s/%s", address, code);
+	err = open_browser(page, &opened);
+	if (err)
+		return err;
+	if (opened)
+		fprintf(stderr, "opening %s/\n", address);
+	else if (token)
+		fprintf(stderr, "open %s/#token=TOKEN in a browser, with your token for TOKEN\n",
+			address);
+	else
+		fprintf(stderr, "open %s/ in a browser\n", address);
+	return NULL;
 }
 
 /*
@@ -91,7 +99,7 @@ int serving_run(const struct serving *serving, struct catalog *catalog)
 	if (printf("listening on %s\n", http_address(server)) < 0 || fflush(stdout) != 0)
 		return cli_error(CLI_FAILED, "cannot write standard output");
 	if (serving->open)
-		cli_report_err(open_page(http_address(server), serving->http.token));
+		cli_report_err(open_page(server, serving->http.token != NULL));
 	sigwait(&ends, &number);
 	// From now on a second signal ends the process, for users who do not want to wait for
 	// requests under way.

@@ -15,7 +15,7 @@ static void say(void *argument, const char *line)
 
 struct err *stream_options_key(const char *file, struct link_key *ret)
 {
-	const char *token = getenv(TOKEN_VARIABLE);
+	const char *token = token_variable();
 
 	if (file)
 		return token_file_read(file, ret);

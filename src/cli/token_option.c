@@ -26,10 +26,10 @@ static const char *read_token(const char *path, struct buf *room)
 		room->size--;
 	if (!err && memchr(room->data, 0, room->size))
 		err = err_create("%s holds a zero byte: it is no token", path);
-	return cli_report_err(err) == CLI_OK ? buf_string(room) : NULL;
+	return cli_report_err(err_prefix(err, "--token-file")) == CLI_OK ? buf_string(room) : NULL;
 }
 
-/* Whether a client can send the token: in a header, and as a cookie (RFC 6265, 4.1.1). */
+/* Whether a client can send the token in a header. */
 static bool is_word(const char *text)
 {
 	for (; *text; text++)
@@ -38,21 +38,34 @@ static bool is_word(const char *text)
 	return true;
 }
 
-bool token_option(const struct command *command, const struct options *options, int token, int file,
-		  struct buf *room, const char **ret, int *status)
+static char *taken;
+
+void token_variable_take(void)
 {
-	const int pair[][2] = {{token, file}};
+	char *text = getenv(TOKEN_VARIABLE);
+
+	taken = text ? strdup(text) : NULL;
+	if (!text)
+		return;
+	// Who has our user could read it in /proc/PID/environ, as the program that we record can.
+	explicit_bzero(text, strlen(text));
+	unsetenv(TOKEN_VARIABLE);
+}
+
+const char *token_variable(void)
+{
+	return taken;
+}
+
+bool token_option(const struct options *options, int file, struct buf *room, const char **ret,
+		  int *status)
+{
 	const char *path = options->values[file];
-	const char *source = options->values[token] ? "--token" : TOKEN_VARIABLE;
-	const char *text = options->values[token];
+	const char *source = path ? path : TOKEN_VARIABLE;
+	const char *text = taken;
 
 	*status = CLI_USAGE;
-	if (!options_exclusive(command, options, pair, 1))
-		return false;
-	if (!text && !path)
-		text = getenv(TOKEN_VARIABLE);
 	if (path) {
-		source = path;
 		*status = CLI_FAILED;
 		text = read_token(path, room);
 		if (!text)

@@ -22,6 +22,7 @@ struct exchange {
 	bool begun;                   /* its headers were checked */
 	bool head;                    /* the method is HEAD: answer without the body */
 	const struct page_file *page; /* the file that is asked for; NULL: an answer of a route */
+	unsigned int admitted;        /* the status of an answer that is but a cookie; 0: another */
 	struct request request;
 	struct reply reply;
 	char etag[24]; /* "": none */
@@ -272,6 +273,14 @@ static enum MHD_Result send_empty(const struct exchange_context *context, struct
 	add_common(response, context, exchange, connection);
 	if (exchange->etag[0])
 		add(response, "ETag", exchange->etag);
+	if (exchange->admitted) {
+		char field[SESSION_FIELD];
+
+		session_field(context->session, field);
+		add(response, "Set-Cookie", field);
+		if (status == MHD_HTTP_SEE_OTHER)
+			add(response, "Location", "/");
+	}
 	result = mhd.queue_response(connection, status, response);
 	mhd.destroy_response(response);
 	return result;
@@ -283,11 +292,12 @@ static enum MHD_Result send_unchanged(const struct exchange_context *context,
 	return send_empty(context, exchange, connection, MHD_HTTP_NOT_MODIFIED, create_bodiless());
 }
 
-/* Answers a preflight: its headers are all there is. */
+/* Answers a preflight, or with a cookie: the headers are all there is. */
 static enum MHD_Result send_nothing(const struct exchange_context *context,
-				    struct exchange *exchange, struct MHD_Connection *connection)
+				    struct exchange *exchange, struct MHD_Connection *connection,
+				    unsigned int status)
 {
-	return send_empty(context, exchange, connection, MHD_HTTP_NO_CONTENT,
+	return send_empty(context, exchange, connection, status,
 			  mhd.create_response_from_buffer(0, (void *)"", MHD_RESPMEM_PERSISTENT));
 }
 
@@ -300,8 +310,40 @@ static bool asks_for_script(const char *target)
 	return length >= end && memcmp(target + length - end, path, end) == 0;
 }
 
+/* What `--open` gives to the browser, and what the page asks to have the token as a cookie. */
+#define CODE_TARGET    "/?code="
+#define SESSION_TARGET "/session"
+
+/* Whether a request has the token, or the cookie of who had it. */
+static bool is_known_client(const struct exchange_context *context,
+			    struct MHD_Connection *connection)
+{
+	// A cookie goes to all ports of a host, so one that comes from elsewhere may be anybody's.
+	return security_token(&context->security, head_field(connection, "Authorization")) ||
+	       (client_of(connection)->trusted &&
+		session_has(context->session, head_field(connection, "Cookie")));
+}
+
+/* Exchanges a code for the cookie. */
+static struct err *redeem(const struct exchange_context *context, struct exchange *exchange,
+			  struct MHD_Connection *connection, struct reply *reply)
+{
+	const char *code = exchange->target + strlen(CODE_TARGET);
+
+	if (!client_of(connection)->trusted)
+		return reply_refuse(reply, MHD_HTTP_FORBIDDEN,
+				    "this address was made for another user's browser");
+	if (!session_redeem(context->session, code))
+		return reply_refuse(reply, MHD_HTTP_FORBIDDEN,
+				    "this address opens the page once, within 30 seconds: ask for "
+				    "%s/#token=TOKEN with your token",
+				    context->address);
+	exchange->admitted = MHD_HTTP_SEE_OTHER;
+	return NULL;
+}
+
 /* Refuses a request without a look at what it asks for, if it must be. Else reply has no status. */
-static struct err *refuse(const struct exchange_context *context, const struct exchange *exchange,
+static struct err *refuse(const struct exchange_context *context, struct exchange *exchange,
 			  const char *method, struct MHD_Connection *connection,
 			  struct reply *reply)
 {
@@ -317,19 +359,32 @@ static struct err *refuse(const struct exchange_context *context, const struct e
 		return reply_refuse(reply, MHD_HTTP_FORBIDDEN,
 				    "this is not the host that was asked for: say %s",
 				    context->address);
+	if (!security_site(security, host, head_field(connection, "Origin"),
+			   head_field(connection, "Sec-Fetch-Site"),
+			   head_field(connection, "Sec-Fetch-Mode"),
+			   exchange->page && strncmp(exchange->target, CODE_TARGET,
+						     strlen(CODE_TARGET)) != 0))
+		return reply_refuse(reply, MHD_HTTP_FORBIDDEN,
+				    "a page of another site asks: --allow-origin lets it");
 	// A preflight carries no token.
 	if (strcmp(method, "OPTIONS") == 0 &&
 	    security_origin(security, head_field(connection, "Origin")))
 		return NULL;
 	// The page has no data. Its script has the token from the address, and asks with it.
-	if (!exchange->page && !security_token(security, head_field(connection, "Authorization"),
-					       head_field(connection, "Cookie")))
+	if (!exchange->page && !is_known_client(context, connection))
 		return reply_refuse(reply, MHD_HTTP_UNAUTHORIZED,
-				    "a token is needed: Authorization: Bearer TOKEN");
+				    "a token is needed: Authorization: Bearer TOKEN, or in a "
+				    "browser #token=TOKEN behind the address of the page");
 	if (strcmp(method, "POST") == 0 && asks_for_script(exchange->target))
 		return route_refuse_scripts(reply);
 	if (strcmp(method, "GET") != 0 && strcmp(method, "HEAD") != 0)
 		return reply_refuse(reply, MHD_HTTP_METHOD_NOT_ALLOWED, "only " METHODS);
+	if (!security->token || exchange->head)
+		return NULL;
+	if (strncmp(exchange->target, CODE_TARGET, strlen(CODE_TARGET)) == 0)
+		return redeem(context, exchange, connection, reply);
+	if (strcmp(exchange->target, SESSION_TARGET) == 0)
+		exchange->admitted = MHD_HTTP_NO_CONTENT;
 	return NULL;
 }
 
@@ -461,8 +516,10 @@ enum MHD_Result exchange_handle(void *argument, struct MHD_Connection *connectio
 	} else if (*upload_size) {
 		*upload_size = 0; // the body of a request is ignored
 		return MHD_YES;
+	} else if (exchange->admitted) {
+		return send_nothing(context, exchange, connection, exchange->admitted);
 	} else if (strcmp(method, "OPTIONS") == 0) {
-		return send_nothing(context, exchange, connection);
+		return send_nothing(context, exchange, connection, MHD_HTTP_NO_CONTENT);
 	} else {
 		deadline_lift(context->deadlines, deadline_of(connection));
 		err = exchange->page ? answer_page(exchange, connection, &unchanged)

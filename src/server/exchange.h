@@ -9,6 +9,7 @@
 #include "server/deadline.h"
 #include "server/pause.h"
 #include "server/security.h"
+#include "server/session.h"
 
 /* A connection: its socket context. */
 struct exchange_client {
@@ -22,6 +23,7 @@ struct exchange_context {
 	struct deadlines *deadlines;
 	struct pause *pause;
 	struct security security;
+	struct session *session;
 	struct socket_trust trust;
 	const char *address; /* the server's, for messages */
 };

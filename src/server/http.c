@@ -22,6 +22,7 @@
 struct http_server {
 	struct MHD_Daemon *daemon;
 	struct exchange_context context;
+	struct session session;
 	char address[LISTEN_ADDRESS_MAX];
 };
 
@@ -40,8 +41,12 @@ static void notify_connection(void *argument, struct MHD_Connection *connection,
 	}
 	client = *state = calloc(1, sizeof(*client));
 	if (client) {
+		struct socket_trust trust = server->context.trust;
+
+		// A cookie counts by this alone, however insecure the rest is.
+		trust.all = trust.all && !server->context.security.token;
 		// Now, before a byte is read: who has closed is nobody any more.
-		auto_err struct err *stranger = socket_peer_refuse(fd, &server->context.trust);
+		auto_err struct err *stranger = socket_peer_refuse(fd, &trust);
 
 		client->trusted = !stranger;
 		client->deadline = deadline_begin(server->context.deadlines, fd);
@@ -65,6 +70,7 @@ void http_stop(struct http_server *server)
 		mhd.stop_daemon(server->daemon);
 	pause_destroy(server->context.pause);
 	deadlines_destroy(server->context.deadlines);
+	session_deinit(&server->session);
 	free(server);
 }
 CLEANUP_DEFINE(struct http_server *, http_stop);
@@ -72,6 +78,11 @@ CLEANUP_DEFINE(struct http_server *, http_stop);
 const char *http_address(const struct http_server *server)
 {
 	return server->address;
+}
+
+struct err *http_code(struct http_server *server, char ret[SESSION_TEXT])
+{
+	return session_code(&server->session, ret);
 }
 
 static struct err *check_access(const struct http_options *options, const struct listening *at)
@@ -129,6 +140,7 @@ static struct err *start(struct http_server *server, const struct http_options *
 	if (err)
 		return err;
 	memcpy(server->address, at->address, sizeof(server->address));
+	session_name(&server->session, strrchr(at->address, ':') + 1);
 	server->context = (struct exchange_context){
 		.catalog = catalog,
 		.security =
@@ -139,6 +151,7 @@ static struct err *start(struct http_server *server, const struct http_options *
 				.origins = options->allow_origins,
 			},
 		.trust = options->trust,
+		.session = &server->session,
 		.address = server->address,
 	};
 	err = pause_create(&server->context.pause);
@@ -156,7 +169,9 @@ struct err *http_start(const struct http_options *options, struct catalog *catal
 
 	if (!server)
 		return err_no_memory();
-	err = listen_on(options->interface, options->port, &at);
+	err = session_init(&server->session);
+	if (!err)
+		err = listen_on(options->interface, options->port, &at);
 	if (err)
 		return err;
 	err = start(server, options, catalog, &at);

@@ -10,6 +10,7 @@
 #include "hosted/err.h"
 #include "hosted/net/socket_peer.h"
 #include "server/catalog.h"
+#include "server/session.h"
 
 struct http_server;
 
@@ -32,6 +33,9 @@ struct err *http_start(const struct http_options *options, struct catalog *catal
 
 /* "http://127.0.0.1:8080", valid until http_stop(). */
 const char *http_address(const struct http_server *server);
+
+/* Makes a code that opens the page once, by /?code=CODE, where a token is asked for: session.h. */
+struct err *http_code(struct http_server *server, char ret[SESSION_TEXT]);
 
 /* Ends all connections, whatever they are doing. Accepts NULL. */
 void http_stop(struct http_server *server);

@@ -6,8 +6,6 @@
 #include <string.h>
 #include <strings.h>
 
-#define COOKIE "mallow_token="
-
 /* Takes the port and the brackets off a host. false: it is malformed, or too long for any host. */
 static bool split(const char *host, char name[256])
 {
@@ -49,37 +47,26 @@ bool security_host(const struct security *security, const char *host)
 	       (security->wildcard && is_address(name));
 }
 
-/* Compares in a time that does not tell how much of the token was right. */
-static bool equal(const char *token, const char *given, size_t length)
+bool security_equal(const char *secret, const char *given, size_t length)
 {
-	size_t size = strlen(token);
+	size_t size = strlen(secret);
 	unsigned char differ = length != size;
 
 	for (size_t i = 0; i < size; i++)
-		differ |= (unsigned char)token[i] ^ (unsigned char)(i < length ? given[i] : 0);
+		differ |= (unsigned char)secret[i] ^ (unsigned char)(i < length ? given[i] : 0);
 	return !differ;
 }
 
-bool security_token(const struct security *security, const char *authorization, const char *cookie)
+bool security_token(const struct security *security, const char *authorization)
 {
+	const char *given;
+
 	if (!security->token)
 		return true;
-	if (authorization && strncasecmp(authorization, "Bearer ", 7) == 0) {
-		const char *given = authorization + 7 + strspn(authorization + 7, " ");
-
-		return equal(security->token, given, strlen(given));
-	}
-	while (cookie && *cookie) {
-		size_t length;
-
-		cookie += strspn(cookie, "; ");
-		length = strcspn(cookie, ";");
-		if (strncmp(cookie, COOKIE, strlen(COOKIE)) == 0)
-			return equal(security->token, cookie + strlen(COOKIE),
-				     length - strlen(COOKIE));
-		cookie += length;
-	}
-	return false;
+	if (!authorization || strncasecmp(authorization, "Bearer ", 7) != 0)
+		return false;
+	given = authorization + 7 + strspn(authorization + 7, " ");
+	return security_equal(security->token, given, strlen(given));
 }
 
 bool security_origin(const struct security *security, const char *origin)
@@ -95,4 +82,24 @@ bool security_origin(const struct security *security, const char *origin)
 		at += here + (at[here] == ',');
 	}
 	return false;
+}
+
+/* Whether an origin is the host that was asked: a proxy may speak TLS for us. */
+static bool is_own(const char *origin, const char *host)
+{
+	size_t scheme = strncmp(origin, "http://", 7) == 0    ? 7
+			: strncmp(origin, "https://", 8) == 0 ? 8
+							      : 0;
+
+	return scheme && strcasecmp(origin + scheme, host) == 0;
+}
+
+bool security_site(const struct security *security, const char *host, const char *origin,
+		   const char *site, const char *mode, bool page)
+{
+	if (origin)
+		return is_own(origin, host) || security_origin(security, origin);
+	if (!site || strcmp(site, "same-origin") == 0 || strcmp(site, "none") == 0)
+		return true;
+	return page && mode && strcmp(mode, "navigate") == 0;
 }

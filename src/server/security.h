@@ -4,12 +4,14 @@
  *
  * - A page of another site must not read it. Browsers prevent that, unless the site makes its own
  *   name point to 127.0.0.1 (DNS rebinding). So a request for another host name is refused.
- * - Another machine, or another user through another interface, needs the token.
+ * - Pages of other sites may not even ask: a request costs work, and could be timed.
+ * - Another machine, or another user, needs the token.
  */
 #ifndef MALLOW_SERVER_SECURITY_H
 #define MALLOW_SERVER_SECURITY_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 struct security {
 	const char *interface; /* as given; an address or a name */
@@ -25,10 +27,22 @@ struct security {
  */
 bool security_host(const struct security *security, const char *host);
 
+/* Compares in a time that does not tell how much of the secret was right. */
+bool security_equal(const char *secret, const char *given, size_t length);
+
 /* Whether a header (NULL: none) has the token. true if no token is asked for. */
-bool security_token(const struct security *security, const char *authorization, const char *cookie);
+bool security_token(const struct security *security, const char *authorization);
 
 /* Whether scripts from that origin may read answers. */
 bool security_origin(const struct security *security, const char *origin);
+
+/*
+ * Whether a browser asks for somebody who may. The strings are the headers Origin, Sec-Fetch-Site
+ * and Sec-Fetch-Mode (NULL: none, as of clients that are no browsers); host: a right one, as
+ * asked for. page: a file of the page is asked for, which holds no data: a link of another site may
+ * lead there.
+ */
+bool security_site(const struct security *security, const char *host, const char *origin,
+		   const char *site, const char *mode, bool page);
 
 #endif

@@ -13,7 +13,6 @@ import { followRecording } from './state/live';
 import { loadRecording } from './state/recording';
 
 function start(): void {
-	takeToken();
 	followTheme();
 	followAddress();
 	// Tests and benchmarks wait for this.
@@ -28,4 +27,4 @@ function start(): void {
 }
 
 if (inFile) void openFile().then(start);
-else start();
+else void takeToken().then(start);

@@ -117,7 +117,7 @@ def test_a_new_recording(serve, record, compile_sample, tmp_path):  # noqa: F811
 
 def test_refusals(serve, record, compile_sample):  # noqa: F811
     path = record([compile_sample("totals")]).path
-    server = serve("--token", "secret", path)
+    server = serve(path, env={"MALLOW_TOKEN": "secret"})
     assert Stream(server).response.status == 401
     assert Stream(server, Authorization="Bearer secret").response.status == 200
     server = serve(path)

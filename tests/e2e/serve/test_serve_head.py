@@ -15,7 +15,7 @@ STREAMED = b"/data/last/allocations"
 
 @pytest.fixture
 def server(example, serve, asan_mallow):
-    return serve(example, "--token", "s3cret", path=asan_mallow)
+    return serve(example, path=asan_mallow, env={"MALLOW_TOKEN": "s3cret"})
 
 
 class Answer:

@@ -8,6 +8,8 @@ import urllib.parse
 import pytest
 
 from browser import PAGES
+from processes import wait_for
+from streams import Process
 from page_sound import assert_sound
 
 NBSP = "\u00a0"
@@ -253,14 +255,39 @@ def test_exports_are_those_of_the_server(page, server):
 
 
 @pytest.mark.long
-def test_the_token_becomes_a_cookie(browse, serve, recording):
-    page = browse(serve(recording, "--token", "a&b=%c"))
+def test_the_token_is_kept_for_the_tab(browse, serve, recording):
+    page = browse(serve(recording, env={"MALLOW_TOKEN": "a&b=%c"}))
     page.open()
     page.wait_for(".failure")
     page.expect("the server responded with a status of 401")
     page.open("#token=" + urllib.parse.quote("a&b=%c", safe=""))
     assert "token" not in page.run("return location.href")
     assert page.text("h1").strip()
+    # For links and events there is a cookie, which no script sees.
+    assert page.run("return document.cookie") == ""
+    assert page.run("return fetch('/list').then((answer) => answer.status)") == 200
+
+
+@pytest.mark.long
+def test_what_open_opens(browse, mallow, recording, tmp_path):
+    """`--open` where a token is asked for: the page comes with its data, and stays after a reload."""
+    browser = tmp_path / "browser"
+    browser.write_text('#!/bin/sh\necho "$1" >"$0.new"; mv "$0.new" "$0.opened"\n')
+    browser.chmod(0o755)
+    with Process([mallow, "serve", "--open", "-p", "0", recording],
+                 env={"MALLOW_TOKEN": "s3cret", "BROWSER": str(browser)}) as server:
+        opened = tmp_path / "browser.opened"
+        wait_for(opened.exists)
+        origin, code = opened.read_text().strip().split("/?")
+        page = browse(origin)
+        page.open("?" + code)
+        assert page.run("return location.href").startswith(origin + "/") and code not in page.run("return location.href")
+        assert page.text("h1").strip() and page.run("return document.cookie") == ""
+        page.driver.refresh()
+        page.settle()
+        assert page.text("h1").strip() and not page.texts(".failure")
+        page.check()
+        assert server.alive() and "s3cret" not in "".join(server.both)
 
 
 @pytest.mark.long

@@ -44,7 +44,7 @@ export async function get<T>(at: string): Promise<T> {
 	if (inFile) return fromFile<T>(at);
 	let response: Response;
 	try {
-		response = await fetch(at, { credentials: 'same-origin' });
+		response = await fetch(at, withToken());
 	} catch {
 		noteUnreached();
 		throw new ApiError(0, 'the server was not reached');
@@ -58,14 +58,37 @@ export async function get<T>(at: string): Promise<T> {
 	}
 }
 
+/** Where the token is kept for this tab. */
+const KEPT = 'mallow_token';
+
+function kept(): string {
+	try {
+		return sessionStorage.getItem(KEPT) ?? '';
+	} catch {
+		return ''; // the browser keeps nothing for pages
+	}
+}
+
+let token = kept();
+
+function withToken(): RequestInit {
+	return { credentials: 'same-origin', headers: token ? { Authorization: `Bearer ${token}` } : {} };
+}
+
 /**
  * Takes `#token=…` out of the address, so that it is in no history and no copied link, and keeps it
- * as the cookie that the server asks for.
+ * for this tab. Links and events carry no token: for them the server gives a cookie, which counts
+ * where it knows whose browser this is.
  */
-export function takeToken(): void {
+export async function takeToken(): Promise<void> {
 	const found = /^#?(?:(.*)[&?])?token=([^&]*)/.exec(location.hash);
 	if (!found) return;
-	const secure = location.protocol === 'https:' ? '; secure' : '';
-	document.cookie = `mallow_token=${decodeURIComponent(found[2] ?? '')}; path=/; samesite=strict${secure}`;
 	history.replaceState(null, '', location.pathname + (found[1] ? `#${found[1]}` : ''));
+	token = decodeURIComponent(found[2] ?? '');
+	try {
+		sessionStorage.setItem(KEPT, token);
+	} catch {
+		// until the next load
+	}
+	await fetch('/session', withToken()).catch(() => undefined);
 }
