@@ -56,6 +56,7 @@ static void say_begun(const struct attach_wanted *wanted, const struct recorder 
 	struct buf notes;
 
 	buf_init_fd(&notes, STDERR_FILENO, "standard error");
+	notes.shown = true;
 	hooked_text_put(&notes, recorder_tracer(recorder));
 	buf_text(&notes, "Recording into ");
 	shell_path_put(&notes, path);

@@ -278,6 +278,8 @@ static int write_report(struct gate *gate, const struct recording_paths *paths)
 
 	if (err)
 		return check_gate_unsure(err);
+	if (gate->wanted->format == CHECK_GITHUB)
+		output.buf.shown = false; // it begins lines with "::" itself
 	check_report_begin(&report, gate->wanted->format, &output.buf, &style,
 			   &gate->wanted->about);
 	status = check_all(gate, &report, paths);

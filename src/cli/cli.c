@@ -2,14 +2,17 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
+
+#include "base/shown_text.h"
 
 /* Writes once, so that lines of several processes do not mix. A message that is too long is cut. */
 int cli_error(int status, const char *format, ...)
 {
 	char text[4096];
-	char line[4 * sizeof(text) + 16];
-	size_t length = 0;
+	char line[SHOWN_ESCAPED * sizeof(text) + 16];
+	size_t length, left, hidden;
 	va_list args;
 
 	va_start(args, format);
@@ -18,12 +21,16 @@ int cli_error(int status, const char *format, ...)
 	va_end(args);
 
 	length = (size_t)snprintf(line, sizeof(line), "mallow: ");
-	for (const char *c = text; *c; c++) {
-		if ((unsigned char)*c < 0x20 || *c == 0x7f)
-			length += (size_t)snprintf(line + length, sizeof(line) - length, "\\x%02x",
-						   (unsigned char)*c);
-		else
-			line[length++] = *c;
+	left = strlen(text);
+	for (const char *from = text; left; from += hidden, left -= hidden) {
+		size_t run = shown_run(from, left, &hidden);
+
+		memcpy(line + length, from, run);
+		length += run;
+		from += run;
+		left -= run;
+		for (size_t i = 0; i < hidden; i++, length += SHOWN_ESCAPED)
+			shown_escape(line + length, from[i]);
 	}
 	line[length++] = '\n';
 	fflush(stdout);

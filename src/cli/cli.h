@@ -17,8 +17,9 @@ enum cli_status {
 };
 
 /*
- * Prints "mallow: message" on stderr. It is always one line: control characters of the message
- * become \xNN. Returns status, so that a command can end with `return cli_error(…)`.
+ * Prints "mallow: message" on stderr. It is always one line, fit for a terminal: hidden
+ * characters of the message become \xNN (base/shown_text.h). Returns status, so that a command can
+ * end with `return cli_error(…)`.
  */
 int cli_error(int status, const char *format, ...) __attribute__((format(printf, 2, 3)));
 

@@ -2,6 +2,7 @@
 #include "base/compiler.h"
 #include "cli/choice_option.h"
 #include "cli/cli.h"
+#include "cli/csv_option.h"
 #include "cli/debug_symbols_option.h"
 #include "cli/diff_source.h"
 #include "cli/metric_option.h"
@@ -36,8 +37,7 @@ enum {
 
 static const struct option_spec options_of_diff[] = {
 	[JSON] = {.name = "json", .text = "as JSON, all rows unless --top says otherwise"},
-	[CSV] = {.name = "csv",
-		 .text = "as CSV with a header row, all rows unless --top says otherwise"},
+	[CSV] = CSV_OPTION,
 	[TOP] = {.name = "top", .value = "N", .text = "rows shown, 0 for all", .standard = "10"},
 	[SORT] = {.name = "sort",
 		  .value = "METRIC",
@@ -142,10 +142,12 @@ static struct err *write_view(struct buf *buf, const struct wanted *wanted,
 			      const struct options *options, struct diff_view *view)
 {
 	struct json_writer json;
-	struct csv_writer csv = {.buf = buf};
+	struct csv_writer csv = {.buf = buf, .raw = csv_option_raw(options, CSV)};
 
-	if (options->values[CSV])
+	if (options->values[CSV]) {
+		buf->shown = false;
 		return diff_csv_write(&csv, view);
+	}
 	if (!options->values[JSON])
 		return write_text(buf, wanted, view);
 	json_init(&json, buf, true);
@@ -200,7 +202,7 @@ static bool read_wanted(const struct command *command, const struct options *opt
 	wanted->top = text ? TOP_ROWS : 0;
 	if (!options_operands(command, options, 2, 2, "two recordings") ||
 	    !metric_option(command, options, SORT, &wanted->metric) ||
-	    !choice_option(command, options, BY, &by) ||
+	    !choice_option(command, options, BY, &by) || !csv_option(command, options, CSV) ||
 	    !choice_option(command, options, PER, &per) ||
 	    !options_number(command, options, TOP, 0, wanted->top, &wanted->top) ||
 	    !width_option(command, options, WIDTH, &wanted->style) ||

@@ -4,6 +4,7 @@
 #include "base/compiler.h"
 #include "cli/choice_option.h"
 #include "cli/cli.h"
+#include "cli/csv_option.h"
 #include "cli/debug_symbols_option.h"
 #include "cli/filter_options.h"
 #include "cli/metric_option.h"
@@ -59,8 +60,7 @@ static const struct option_spec options_of_report[] = {
 		    .text = "in JSON: once, in tables to which sites refer by number, or in each "
 			    "site",
 		    .choices = "table inline"},
-	[CSV] = {.name = "csv",
-		 .text = "as CSV with a header row, all rows unless --top says otherwise"},
+	[CSV] = CSV_OPTION,
 	[TOP] = {.name = "top",
 		 .value = "N",
 		 .text = "sites shown, or rows of --by, 0 for all",
@@ -276,7 +276,7 @@ static int read_wanted(const struct command *command, const struct options *opti
 
 	if (!options_operands(command, options, 1, INT32_MAX, "a recording") ||
 	    !read_choices(command, options, wanted) || !read_top(command, options, wanted) ||
-	    !read_style(command, options, &wanted->style) ||
+	    !read_style(command, options, &wanted->style) || !csv_option(command, options, CSV) ||
 	    !options_exclusive(command, options, exclusive, ARRAY_COUNT(exclusive)) ||
 	    !fits_together(options, wanted) || !read_filter(command, options, filter))
 		return CLI_USAGE;
@@ -302,6 +302,7 @@ static int run(const struct command *command, const struct options *options)
 		.format = options->values[JSON]  ? REPORT_JSON
 			  : options->values[CSV] ? REPORT_CSV
 						 : REPORT_TEXT,
+		.csv_raw = csv_option_raw(options, CSV),
 		.view = view_of(options),
 		.inclusive = options->values[INCLUSIVE] != NULL,
 		.merge = options->values[MERGE] != NULL,

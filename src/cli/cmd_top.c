@@ -124,7 +124,7 @@ static struct err *find_again(struct top *top)
 
 static struct err *draw(struct top *top)
 {
-	cleanup(buf_deinit) struct buf text = BUF_EMPTY;
+	cleanup(buf_deinit) struct buf text = {.fd = -1, .shown = true};
 	struct top_lines lines;
 	struct err *err;
 

@@ -131,5 +131,6 @@ struct err *exporter_write(const struct exporter *exporter, const char *path,
 
 	if (err)
 		return err;
+	output.buf.shown = false;
 	return output_close(&output, write_through(exporter, path, subject, &output.buf));
 }

@@ -14,6 +14,7 @@
 
 #include "cli/cli.h"
 #include "cli/stream_options.h"
+#include "hosted/buf.h"
 #include "hosted/cleanup.h"
 #include "hosted/descriptors.h"
 #include "hosted/now.h"
@@ -50,12 +51,14 @@ static void say(void *argument, const char *line)
 	time_t now = time(NULL);
 	char clock[16] = "";
 	struct tm parts;
+	cleanup(buf_deinit) struct buf text = BUF_EMPTY;
 
+	buf_shown(&text, line, strlen(line));
 	if (localtime_r(&now, &parts))
 		strftime(clock, sizeof(clock), "%H:%M:%S", &parts);
 	pthread_mutex_lock(&gathering->mutex);
 	clear_locked(gathering);
-	printf("%s %s\n", clock, line);
+	printf("%s %s\n", clock, buf_string(&text) ? buf_string(&text) : "(out of memory)");
 	fflush(stdout);
 	pthread_mutex_unlock(&gathering->mutex);
 }

@@ -153,7 +153,7 @@ static struct err *report_of(const struct live_options *options, const struct re
 	cleanup(report_deinit) struct report report = {
 		.options = options,
 		.recording = recording,
-		.buf = BUF_EMPTY,
+		.buf = {.fd = -1, .shown = true},
 	};
 	const struct unseen *unseen;
 	uint32_t unseen_count;

@@ -1,10 +1,12 @@
 #include "cli/memleak_line.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 void memleak_line_write(struct buf *out, const struct event *event)
 {
-	buf_printf(out, "%.16s-%u [%03u] %" PRIu64 ".%06u: ", event->name, event->tid, event->cpu,
+	buf_shown(out, event->name, strnlen(event->name, sizeof(event->name)));
+	buf_printf(out, "-%u [%03u] %" PRIu64 ".%06u: ", event->tid, event->cpu,
 		   event->time_ns / 1000000000, (unsigned)(event->time_ns / 1000 % 1000000));
 	switch (event->kind) {
 	case EVENT_ENTERED:

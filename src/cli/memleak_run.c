@@ -52,6 +52,7 @@ int memleak_run(struct memleak_wanted *wanted)
 		return status;
 	buf_init_fd(&out, STDOUT_FILENO, "standard output");
 	buf_init_fd(&notes, STDERR_FILENO, "standard error");
+	out.shown = notes.shown = true;
 
 	struct buf *said = wanted->json ? &notes : &out;
 

@@ -91,6 +91,7 @@ struct err *output_open(const char *path, struct output *ret)
 	}
 	*ret = output;
 	buf_init_fd(&ret->buf, ret->fd, ret->path ? ret->path : "standard output");
+	ret->buf.shown = true;
 	return NULL;
 }
 

@@ -21,7 +21,10 @@ struct output {
  */
 bool output_spares(const struct options *options, size_t id);
 
-/* path NULL or "-": standard output. */
+/*
+ * path NULL or "-": standard output. The buf is for text that people read, and lets no hidden
+ * character through (buf.shown); who writes anything else switches that off.
+ */
 struct err *output_open(const char *path, struct output *ret);
 
 /*

@@ -388,7 +388,8 @@ int report_writer_run(const struct report_wanted *wanted, const struct recording
 	if (err)
 		return cli_report_err(err);
 	json_init(&writer.json, &writer.output.buf, true);
-	writer.csv.buf = &writer.output.buf;
+	writer.csv = (struct csv_writer){.buf = &writer.output.buf, .raw = wanted->csv_raw};
+	writer.output.buf.shown = wanted->format != REPORT_CSV;
 	err = wanted->merge ? write_merged(&writer, paths, &failed)
 			    : write_each(&writer, paths, &failed);
 	err = output_close(&writer.output, err);

@@ -22,6 +22,7 @@ enum report_view {
 
 struct report_wanted {
 	enum report_format format;
+	bool csv_raw; /* texts of CSV stay as they are */
 	enum report_view view;
 	enum metric metric;
 	enum breakdown_by by;        /* REPORT_BREAKDOWN */

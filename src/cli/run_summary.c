@@ -362,6 +362,7 @@ static void print(struct summary *summary)
 	if (!summary->count)
 		return;
 	buf_init_fd(&buf, STDERR_FILENO, "standard error");
+	buf.shown = true;
 	qsort(summary->images, summary->count, sizeof(*summary->images), by_peak);
 	put_unseen(main, &summary->style, summary->images + 1, summary->count - 1);
 	for (size_t i = 0; i < summary->started_count && i < UNSEEN_SHOWN; i++)

@@ -6,6 +6,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/shown_text.h"
+
 #define STREAM_CAPACITY (64u << 10)
 
 void buf_init(struct buf *buf)
@@ -106,12 +108,108 @@ void *buf_room(struct buf *buf, size_t size)
 	return reserve(buf, size) ? buf->data + buf->size : NULL;
 }
 
-void buf_put(struct buf *buf, const void *data, size_t size)
+/* The bytes of a sequence "ESC [ digits m", which changes the colour. 0: it is none. */
+static size_t colour_length(const char *text, size_t size)
+{
+	size_t i = 2;
+
+	if (size < 3 || text[0] != '\033' || text[1] != '[')
+		return 0;
+	while (i < size && i < 4 && text[i] >= '0' && text[i] <= '9')
+		i++;
+	return i < size && text[i] == 'm' ? i + 1 : 0;
+}
+
+static void put_escaped(struct buf *buf, const char *text, size_t size)
+{
+	for (size_t i = 0; i < size && reserve(buf, SHOWN_ESCAPED); i++) {
+		shown_escape(buf->data + buf->size, text[i]);
+		buf->size += SHOWN_ESCAPED;
+	}
+}
+
+static void put_raw(struct buf *buf, const void *data, size_t size)
 {
 	if (!size || !reserve(buf, size))
 		return;
 	memcpy(buf->data + buf->size, data, size);
 	buf->size += size;
+}
+
+static bool is_blank(uint32_t code)
+{
+	return code == ' ' || code == 0xa0 || code == 0x1680 ||
+	       (code >= 0x2000 && code <= 0x200a) || code == 0x202f || code == 0x205f ||
+	       code == 0x3000;
+}
+
+/*
+ * Writes bytes that are shown as they are. A colon that begins a line is escaped: "::error::" there
+ * is a command to GitHub, also behind blanks.
+ */
+static void put_run(struct buf *buf, const char *text, size_t size)
+{
+	size_t length, blanks = 0;
+
+	while (!buf->line_begun && blanks < size &&
+	       is_blank(shown_code(text + blanks, size - blanks, &length)))
+		blanks += length;
+	if (!buf->line_begun && blanks < size && text[blanks] == ':') {
+		put_raw(buf, text, blanks);
+		put_escaped(buf, ":", 1);
+		blanks++;
+		text += blanks;
+		size -= blanks;
+		blanks = 0;
+		buf->line_begun = true;
+	}
+	buf->line_begun |= blanks < size;
+	put_raw(buf, text, size);
+}
+
+/* ours: the text may hold newlines, tabs and colours of our own. */
+static void put_shown(struct buf *buf, const char *text, size_t size, bool ours)
+{
+	while (size) {
+		size_t hidden, length = shown_run(text, size, &hidden), own = 0;
+
+		if (buf->shown)
+			put_run(buf, text, length);
+		else
+			put_raw(buf, text, length);
+		text += length;
+		size -= length;
+		if (!hidden)
+			return;
+		if (ours)
+			own = *text == '\n' || *text == '\t' || *text == '#'
+				      ? 1
+				      : colour_length(text, size);
+		if (own && *text == '\n')
+			buf->line_begun = false;
+		else if (!own || *text == '#')
+			buf->line_begun = true;
+		if (own)
+			put_raw(buf, text, own);
+		else
+			put_escaped(buf, text, hidden);
+		text += own ? own : hidden;
+		size -= own ? own : hidden;
+	}
+}
+
+void buf_shown(struct buf *buf, const char *text, size_t size)
+{
+	put_shown(buf, text, size, false);
+}
+
+void buf_put(struct buf *buf, const void *data, size_t size)
+{
+	if (buf->shown) {
+		put_shown(buf, data, size, true);
+		return;
+	}
+	put_raw(buf, data, size);
 }
 
 void buf_append(struct buf *buf, const struct buf *from)
@@ -123,6 +221,10 @@ void buf_append(struct buf *buf, const struct buf *from)
 
 void buf_char(struct buf *buf, char c)
 {
+	if (buf->shown) {
+		put_shown(buf, &c, 1, true);
+		return;
+	}
 	if (!reserve(buf, 1))
 		return;
 	buf->data[buf->size++] = c;
@@ -170,6 +272,22 @@ void buf_repeat(struct buf *buf, char c, size_t count)
 	buf->size += count;
 }
 
+/* Writes the last bytes again, through the gate. */
+static void gate_last(struct buf *buf, size_t size)
+{
+	char some[256], *copy = size <= sizeof(some) ? some : malloc(size);
+
+	buf->size -= size;
+	if (!copy) {
+		fail(buf, ENOMEM, false);
+		return;
+	}
+	memcpy(copy, buf->data + buf->size, size);
+	put_shown(buf, copy, size, true);
+	if (copy != some)
+		free(copy);
+}
+
 void buf_printf(struct buf *buf, const char *format, ...)
 {
 	va_list arguments;
@@ -192,6 +310,8 @@ void buf_printf(struct buf *buf, const char *format, ...)
 		va_end(arguments);
 	}
 	buf->size += (size_t)size;
+	if (buf->shown)
+		gate_last(buf, (size_t)size);
 }
 
 struct err *buf_finish(struct buf *buf)

@@ -31,6 +31,14 @@ struct buf {
 	int fd;
 	int failure;      /* errno, 0: none */
 	bool sink_failed; /* the sink failed, not memory */
+	/*
+	 * A text for people: whatever is written, no hidden character (base/shown_text.h) gets
+	 * out, except newlines, tabs and colours, and no line begins with a colon, as GitHub's
+	 * commands do. Set after buf_init…(). It is the net below buf_shown(), which also tells
+	 * newlines of strangers from our own.
+	 */
+	bool shown;
+	bool line_begun; /* shown: the last line has something besides blanks */
 };
 
 /* A buffer in memory. BUF_EMPTY initialises a variable where it is declared. */
@@ -50,6 +58,8 @@ void buf_put(struct buf *buf, const void *data, size_t size);
 void buf_append(struct buf *buf, const struct buf *from);
 void buf_char(struct buf *buf, char c);
 void buf_text(struct buf *buf, const char *text);
+/* Writes a text of a stranger in one line: its hidden characters become \xNN. */
+void buf_shown(struct buf *buf, const char *text, size_t size);
 void buf_u64(struct buf *buf, uint64_t value);
 void buf_hex(struct buf *buf, uint64_t value); /* lower case, without 0x */
 /* Writes the digits, at most 16, so that they end right before `end`. Returns the first one. */

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "hosted/utf8.h"
+#include "base/shown_text.h"
 
 static void begin_field(struct csv_writer *csv)
 {
@@ -11,19 +11,20 @@ static void begin_field(struct csv_writer *csv)
 	csv->in_row = true;
 }
 
-static void put_utf8(struct buf *buf, const char *text)
+static void put_utf8(struct csv_writer *csv, const char *text)
 {
 	for (size_t size = strlen(text); size;) {
-		size_t length = utf8_sequence(text, size);
+		size_t length;
+		uint32_t code = shown_code(text, size, &length);
 
 		if (*text == '"')
-			buf_char(buf, '"'); // a quote is doubled
-		if (length) {
-			buf_put(buf, text, length);
-		} else {
-			buf_text(buf, "\xef\xbf\xbd");
-			length = utf8_invalid(text, size);
-		}
+			buf_char(csv->buf, '"'); // a quote is doubled
+		if (code == UINT32_MAX)
+			buf_text(csv->buf, "\xef\xbf\xbd");
+		else if (!csv->raw && shown_is_hidden(code))
+			buf_shown(csv->buf, text, length);
+		else
+			buf_put(csv->buf, text, length);
 		text += length;
 		size -= length;
 	}
@@ -36,8 +37,10 @@ void csv_text(struct csv_writer *csv, const char *text)
 	begin_field(csv);
 	if (quoted)
 		buf_char(csv->buf, '"');
+	if (text && !csv->raw && *text && strchr("=+-@\t\r", *text))
+		buf_char(csv->buf, '\'');
 	if (text)
-		put_utf8(csv->buf, text);
+		put_utf8(csv, text);
 	if (quoted)
 		buf_char(csv->buf, '"');
 }

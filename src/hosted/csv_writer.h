@@ -19,9 +19,14 @@
 struct csv_writer {
 	struct buf *buf;
 	bool in_row; /* the row has a field */
+	bool raw;    /* texts stay as they are, see csv_text() */
 };
 
-/* Bytes that are not UTF-8 become U+FFFD. NULL: an empty field. */
+/*
+ * Bytes that are not UTF-8 become U+FFFD. NULL: an empty field. Unless raw: hidden characters
+ * become \xNN (base/shown_text.h), and a text that a spreadsheet would run, because it begins with
+ * = + - @, a tab or CR, gets an apostrophe in front. Numbers have functions of their own.
+ */
 void csv_text(struct csv_writer *csv, const char *text);
 void csv_u64(struct csv_writer *csv, uint64_t value);
 void csv_i64(struct csv_writer *csv, int64_t value);

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "hosted/utf8.h"
+#include "base/shown_text.h"
 
 void json_init(struct json_writer *json, struct buf *buf, bool pretty)
 {
@@ -78,6 +78,15 @@ void json_end(struct json_writer *json)
 	after_value(json);
 }
 
+/* Writes a code point as one \\u, or as two beyond U+FFFF. */
+static void put_code(struct buf *buf, uint32_t code)
+{
+	if (code > 0xffff)
+		buf_printf(buf, "\\u%04x\\u%04x", 0xd7c0 + (code >> 10), 0xdc00 + (code & 0x3ff));
+	else
+		buf_printf(buf, "\\u%04x", code);
+}
+
 static void put_escaped(struct buf *buf, unsigned char c)
 {
 	switch (c) {
@@ -97,7 +106,7 @@ static void put_escaped(struct buf *buf, unsigned char c)
 		buf_text(buf, "\\t");
 		break;
 	default:
-		buf_printf(buf, "\\u%04x", c);
+		put_code(buf, c);
 	}
 }
 
@@ -120,19 +129,18 @@ static void put_string(struct buf *buf, const char *text, size_t size)
 		if (i == size)
 			break;
 
-		unsigned char c = (unsigned char)text[i];
-		size_t length = utf8_sequence(text + i, size - i);
+		size_t length;
+		uint32_t code = shown_code(text + i, size - i, &length);
 
-		if (!length) {
+		if (code == UINT32_MAX)
 			buf_text(buf, "\xef\xbf\xbd");
-			i += utf8_invalid(text + i, size - i);
-		} else if (length > 1) {
+		else if (code < 0x80)
+			put_escaped(buf, (unsigned char)code);
+		else if (shown_is_hidden(code))
+			put_code(buf, code);
+		else
 			buf_put(buf, text + i, length);
-			i += length;
-		} else {
-			put_escaped(buf, c);
-			i++;
-		}
+		i += length;
 	}
 	buf_char(buf, '"');
 }

@@ -2,9 +2,6 @@
 
 #include <stdarg.h>
 #include <stdio.h>
-#include <string.h>
-
-#include "hosted/utf8.h"
 
 static const char *const inks[] = {
 	[STYLE_STRONG] = "\033[1m",
@@ -39,39 +36,9 @@ void style_printf(struct buf *buf, const struct style *style, enum style_ink ink
 	style_end(buf, style);
 }
 
-/* How many bytes from text on are printable ASCII: nearly all of nearly every text. */
-static size_t plain_length(const char *text, size_t size)
-{
-	size_t i = 0;
-
-	while (i < size && text[i] >= 0x20 && text[i] < 0x7f)
-		i++;
-	return i;
-}
-
 void style_safe_text(struct buf *buf, const char *text, size_t size)
 {
-	for (;;) {
-		size_t length = plain_length(text, size);
-		unsigned char first;
-
-		buf_put(buf, text, length);
-		text += length;
-		size -= length;
-		if (!size)
-			return;
-		first = (unsigned char)*text;
-		length = utf8_sequence(text, size);
-		if (length > 1 && (first != 0xc2 || (unsigned char)text[1] >= 0xa0)) {
-			buf_put(buf, text, length);
-		} else { // a control character, or no UTF-8
-			buf_text(buf, "\xef\xbf\xbd");
-			if (!length)
-				length = utf8_invalid(text, size);
-		}
-		text += length;
-		size -= length;
-	}
+	buf_shown(buf, text, size);
 }
 
 size_t style_columns(const char *text, size_t size)

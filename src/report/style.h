@@ -33,10 +33,7 @@ void style_end(struct buf *buf, const struct style *style);
 void style_printf(struct buf *buf, const struct style *style, enum style_ink ink,
 		  const char *format, ...) __attribute__((format(printf, 4, 5)));
 
-/*
- * Writes a text from a recording, made harmless for a terminal: control characters and invalid
- * UTF-8 become U+FFFD. Nothing else is changed.
- */
+/* Writes a text from a recording, made harmless for terminals and logs: buf_shown(). */
 void style_safe_text(struct buf *buf, const char *text, size_t size);
 
 /*

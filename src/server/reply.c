@@ -34,11 +34,7 @@ struct err *reply_refuse(struct reply *reply, unsigned int status, const char *f
 		return err_no_memory();
 	}
 	// One line, whatever the request holds.
-	for (const char *c = text; *c; c++)
-		if (((unsigned char)*c < 0x20 && *c != '\t') || *c == 0x7f)
-			buf_printf(&buf, "\\x%02x", (unsigned char)*c);
-		else
-			buf_char(&buf, *c);
+	buf_shown(&buf, text, (size_t)length);
 	buf_char(&buf, '\n');
 	return set(reply, status, "text/plain; charset=utf-8", &buf);
 }

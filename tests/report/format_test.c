@@ -156,8 +156,8 @@ static void xml(void **state)
 
 	buf_init(&buf);
 	xml_text(&buf, "<a href=\"x\">&'\x01\x7f\xc2\x85\xef\xbf\xbf\xed\xa0\x80\xf0\x9f\x98\x80");
-	assert_string_equal(buf_string(&buf), "&lt;a href=&quot;x&quot;&gt;&amp;&#39;����"
-					      "���😀");
+	assert_string_equal(buf_string(&buf), "&lt;a href=&quot;x&quot;&gt;&amp;&#39;"
+					      "\\x01\\x7f\\xc2\\x85�\\xed\\xa0\\x80😀");
 	buf_deinit(&buf);
 }
 

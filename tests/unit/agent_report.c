@@ -96,9 +96,9 @@ static void writes_json(void **state)
 	report_json_close(&writer, '}');
 	assert_int_equal(report_writer_end(&writer), 0);
 	read_back(fd, text, sizeof(text));
-	assert_string_equal(
-		text, "{\"a\":\"\\\"\\\\\\u000a\\u0001z\",\"b\":\"\xc3\xa4\\ufffd\\ufffd\\ufffd\","
-		      "\"c\":null,\"d\":[18446744073709551615,0,[]],\"e\":\"0x000abc\"}");
+	assert_string_equal(text,
+			    "{\"a\":\"\\\"\\\\\\u000a\\u0001z\",\"b\":\"\xc3\xa4\\ufffd\\ufffd\","
+			    "\"c\":null,\"d\":[18446744073709551615,0,[]],\"e\":\"0x000abc\"}");
 	close(fd);
 	report_memory_release(&memory);
 }

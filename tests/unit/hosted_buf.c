@@ -188,9 +188,38 @@ static void csv(void **state)
 	csv_end_row(&csv);
 	assert_string_equal(buf_string(&buf), "a,b_c,d\r\n"
 					      "plain text; 'with' signs,18446744073709551615,,,\r\n"
-					      "\"a,b\",\"say \"\"x\"\"\",\"two\nlines\r\","
+					      "\"a,b\",\"say \"\"x\"\"\",\"two\\x0alines\\x0d\","
 					      "\xef\xbf\xbd\xc3\xa4\xef\xbf\xbd\r\n"
 					      "\r\n");
+	// A spreadsheet runs what begins so; numbers are none of these texts.
+	buf.size = 0;
+	csv_text(&csv, "=1+1");
+	csv_text(&csv, "\t=1");
+	csv_text(&csv, "a=1");
+	csv_i64(&csv, -5);
+	csv_end_row(&csv);
+	csv.raw = true;
+	csv_text(&csv, "-x");
+	csv_text(&csv, "\x1b\n");
+	csv_end_row(&csv);
+	assert_string_equal(buf_string(&buf), "'=1+1,'\\x09=1,a=1,-5\r\n-x,\"\x1b\n\"\r\n");
+	buf_deinit(&buf);
+}
+
+/* The net: what nobody escaped does not get out either, and no line begins a command. */
+static void shown(void **state)
+{
+	struct buf buf = {.fd = -1, .shown = true};
+
+	buf_printf(&buf, "%s\n", "\033[1mok\033[0m \033[2J \x9b \xc2\x9b \xe2\x80\xae");
+	buf_text(&buf, " \xe3\x80\x80::error::x::y\n\t");
+	buf_char(&buf, ':');
+	buf_char(&buf, ':');
+	buf_shown(&buf, "a\nb##[error]\xf3\xa0\x80\x81\xc3\xa4", 18);
+	assert_string_equal(buf_string(&buf),
+			    "\033[1mok\033[0m \\x1b[2J \\x9b \\xc2\\x9b \\xe2\\x80\\xae\n"
+			    " \xe3\x80\x80\\x3a:error::x::y\n\t\\x3a:a\\x0ab\\x23#[error]"
+			    "\\xf3\\xa0\\x80\\x81\xc3\xa4");
 	buf_deinit(&buf);
 }
 
@@ -200,6 +229,7 @@ int main(void)
 		cmocka_unit_test(in_memory),     cmocka_unit_test(failure_is_sticky),
 		cmocka_unit_test(to_descriptor), cmocka_unit_test(json),
 		cmocka_unit_test(json_utf8),     cmocka_unit_test(csv),
+		cmocka_unit_test(shown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

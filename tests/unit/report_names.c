@@ -120,7 +120,7 @@ static void fitted(void **state)
 	check_name(NULL, "std::map<a::b, c>::emplace<d::e&, f>(d::e&)", 20, "map<b, c>::emplace");
 	check_name(NULL, "std::map<a::b, c>::emplace<d::e&, f>(d::e&)", 16, "map<…>::emplace");
 	check_name(NULL, "broken<<<(", 6, "…n<<<(");
-	check_name(NULL, "\xff\x1b[31m\xc3\xa4", 0, "��[31mä");
+	check_name(NULL, "\xff\x1b[31m\xc3\xa4", 0, "\\xff\\x1b[31mä");
 	check_name(NULL, "ääääääää", 4, "…äää");
 	check_name(NULL, "anything", 1, "…");
 }

@@ -10,6 +10,7 @@
 #include "agent/ground/state.h"
 #include "agent/ground/text.h"
 #include "base/compiler.h"
+#include "base/shown_text.h"
 
 #define LOG_LINE 512
 
@@ -60,9 +61,24 @@ void log_start(enum setting_log level)
 	text_string(&text, "mallow: ");
 }
 
+/* The strings are also names of files and of programs, which may hold anything. */
 void log_string(const char *string)
 {
-	text_string(&text, string);
+	size_t left = strlen(string), escape;
+
+	for (; left; string += escape, left -= escape) {
+		size_t run = shown_run(string, left, &escape);
+
+		text_bytes(&text, string, run);
+		string += run;
+		left -= run;
+		for (size_t i = 0; i < escape; i++) {
+			char escaped[SHOWN_ESCAPED];
+
+			shown_escape(escaped, string[i]);
+			text_bytes(&text, escaped, SHOWN_ESCAPED);
+		}
+	}
 }
 
 void log_number(uint64_t number)

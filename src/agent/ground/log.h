@@ -25,7 +25,7 @@ void log_init(void);
 bool log_wants(enum setting_log level);
 
 void log_start(enum setting_log level);
-void log_string(const char *string);
+void log_string(const char *string); /* hidden characters escaped: base/shown_text.h */
 void log_number(uint64_t number);
 void log_error_number(int number); /* ": No space left on device" */
 void log_end(void);

@@ -14,15 +14,15 @@ static void put_frame(struct printing *printing, uint64_t pc)
 	struct report_name name = report_names_find(&printing->names, pc);
 
 	if (name.function) {
-		report_put(writer, name.function);
+		report_put_shown(writer, name.function);
 		report_put(writer, " +");
 		report_put_hex(writer, name.offset, 1);
 		report_put(writer, " (");
-		report_put(writer, name.module);
+		report_put_shown(writer, name.module);
 		report_put_char(writer, ')');
 	} else if (*name.module) {
 		report_put_char(writer, '(');
-		report_put(writer, name.module);
+		report_put_shown(writer, name.module);
 		report_put(writer, " +");
 		report_put_hex(writer, name.address, 1);
 		report_put_char(writer, ')');

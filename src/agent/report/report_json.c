@@ -1,5 +1,8 @@
 #include "agent/report/report_json.h"
 
+#include "agent/ground/libc.h"
+#include "base/shown_text.h"
+
 /* Puts a comma, except after an opening bracket and at the very beginning. */
 static void separate(struct report_writer *writer)
 {
@@ -9,44 +12,36 @@ static void separate(struct report_writer *writer)
 		report_put_char(writer, ',');
 }
 
-/* The size in bytes of the first character of text; 0: it is not UTF-8 (Unicode, table 3-6). */
-static int character_size(const char *text)
+/* Writes a hidden code point (base/shown_text.h), beyond U+FFFF as two. */
+static void put_hidden(struct report_writer *writer, uint32_t code)
 {
-	unsigned char c = (unsigned char)*text;
-	int size = c < 0x80 ? 1 : c < 0xc2 ? 0 : c < 0xe0 ? 2 : c < 0xf0 ? 3 : c < 0xf5 ? 4 : 0;
-
-	for (int i = 1; i < size; i++)
-		if (((unsigned char)text[i] & 0xc0) != 0x80)
-			return 0;
-	return size;
-}
-
-static void put_escaped(struct report_writer *writer, unsigned char c)
-{
-	if (c < 0x20) {
-		report_put(writer, "\\u00");
-		report_put_char(writer, "0123456789abcdef"[c >> 4]);
-		report_put_char(writer, "0123456789abcdef"[c & 15]);
-		return;
+	if (code == UINT32_MAX)
+		code = 0xfffd; // no UTF-8
+	if (code > 0xffff) {
+		put_hidden(writer, 0xd7c0 + (code >> 10));
+		code = 0xdc00 + (code & 0x3ff);
 	}
-	if (c == '"' || c == '\\')
-		report_put_char(writer, '\\');
-	report_put_char(writer, (char)c);
+	report_put(writer, "\\u");
+	for (int shift = 12; shift >= 0; shift -= 4)
+		report_put_char(writer, "0123456789abcdef"[code >> shift & 15]);
 }
 
 static void put_text(struct report_writer *writer, const char *text)
 {
-	report_put_char(writer, '"');
-	while (*text) {
-		int size = character_size(text);
+	size_t length;
 
-		if (size == 1)
-			put_escaped(writer, (unsigned char)*text);
-		else if (!size)
-			report_put(writer, "\\ufffd");
-		for (int i = 0; size > 1 && i < size; i++)
+	report_put_char(writer, '"');
+	for (size_t left = strlen(text); left; text += length, left -= length) {
+		uint32_t code = shown_code(text, left, &length);
+
+		if (shown_is_hidden(code)) {
+			put_hidden(writer, code);
+			continue;
+		}
+		if (code == '"' || code == '\\')
+			report_put_char(writer, '\\');
+		for (size_t i = 0; i < length; i++)
 			report_put_char(writer, text[i]);
-		text += size ? size : 1;
 	}
 	report_put_char(writer, '"');
 }

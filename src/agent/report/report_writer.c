@@ -4,6 +4,8 @@
 #include <mallow/mallow.h>
 
 #include "agent/arch/syscall.h"
+#include "agent/ground/libc.h"
+#include "base/shown_text.h"
 
 #define BUFFER_SIZE (64u << 10)
 
@@ -56,6 +58,26 @@ void report_put(struct report_writer *writer, const char *text)
 {
 	while (*text)
 		report_put_char(writer, *text++);
+}
+
+void report_put_shown(struct report_writer *writer, const char *text)
+{
+	size_t left = strlen(text), escape;
+
+	for (; left; text += escape, left -= escape) {
+		size_t run = shown_run(text, left, &escape);
+
+		for (size_t i = 0; i < run; i++)
+			report_put_char(writer, text[i]);
+		text += run;
+		left -= run;
+		for (size_t i = 0; i < escape; i++) {
+			char escaped[SHOWN_ESCAPED + 1] = "";
+
+			shown_escape(escaped, text[i]);
+			report_put(writer, escaped);
+		}
+	}
 }
 
 void report_put_number(struct report_writer *writer, uint64_t number)

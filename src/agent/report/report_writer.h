@@ -28,6 +28,8 @@ void report_writer_begin(struct report_writer *writer, int fd, struct report_mem
 
 void report_put_char(struct report_writer *writer, char c);
 void report_put(struct report_writer *writer, const char *text);
+/* A name: its hidden characters are written as \xNN (base/shown_text.h). */
+void report_put_shown(struct report_writer *writer, const char *text);
 void report_put_number(struct report_writer *writer, uint64_t number);
 /* With 0x, and zeros in front up to so many digits. */
 void report_put_hex(struct report_writer *writer, uint64_t number, int digits);

@@ -5,8 +5,8 @@
 #include "hosted/buf.h"
 
 /*
- * Writes any bytes as the content of an element or of a quoted attribute. What XML 1.0 cannot
- * express (control characters, surrogates, invalid UTF-8) becomes U+FFFD.
+ * Writes any bytes as the content of an element or of a quoted attribute. Hidden
+ * characters become \xNN (base/shown_text.h), the two others that XML 1.0 forbids U+FFFD.
  */
 void xml_text(struct buf *buf, const char *text);
 

@@ -1,6 +1,15 @@
 #include "report/text/memleak_text.h"
 
 #include <inttypes.h>
+#include <string.h>
+
+/* Names are bytes of the process. */
+static void put_name(struct buf *buf, const char *before, const char *name, const char *after)
+{
+	buf_text(buf, before);
+	buf_shown(buf, name, strlen(name));
+	buf_text(buf, after);
+}
 
 static void put_frame(struct buf *buf, const struct memleak_style *style,
 		      const struct memleak_frame *frame)
@@ -14,17 +23,19 @@ static void put_frame(struct buf *buf, const struct memleak_style *style,
 		buf_printf(buf, "0x%016" PRIx64 "\t", frame->address);
 	if (!frame->function)
 		buf_text(buf, "[unknown]");
-	else if (frame->inlined)
-		buf_text(buf, frame->function);
 	else
-		buf_printf(buf, "%s+0x%" PRIx64, frame->function, frame->offset);
+		put_name(buf, "", frame->function, "");
+	if (frame->function && !frame->inlined)
+		buf_printf(buf, "+0x%" PRIx64, frame->offset);
 	if (frame->module)
-		buf_printf(buf, " [%s]", frame->module);
+		put_name(buf, " [", frame->module, "]");
 	// Without a name the address says at least where to look.
 	if (!frame->function && !style->addresses)
 		buf_printf(buf, " 0x%" PRIx64, frame->address);
 	if (style->addresses && frame->file)
-		buf_printf(buf, " %s:%u", frame->file, frame->line);
+		put_name(buf, " ", frame->file, "");
+	if (style->addresses && frame->file)
+		buf_printf(buf, ":%u", frame->line);
 	buf_char(buf, '\n');
 }
 
@@ -40,7 +51,7 @@ static void put_stack(struct buf *buf, const struct memleak_style *style,
 	else if (stack->cut)
 		buf_printf(buf, "\t\t[cut: %s]\n", stack->cut);
 	if (style->addresses && stack->cache)
-		buf_printf(buf, "\t\t[cache: %s]\n", stack->cache);
+		put_name(buf, "\t\t[cache: ", stack->cache, "]\n");
 	if (stack->doubt)
 		buf_printf(buf, "\t\t[%s]\n", stack->doubt);
 }
@@ -89,7 +100,7 @@ void memleak_text_write(struct buf *buf, const struct memleak_style *style,
 	buf_printf(buf, "[%02d:%02d:%02d] Top %zu stacks with outstanding allocations",
 		   view->time.tm_hour, view->time.tm_min, view->time.tm_sec, view->stack_count);
 	if (view->process)
-		buf_printf(buf, " of %s", view->process);
+		put_name(buf, " of ", view->process, "");
 	if (view->sample_rate > 1)
 		buf_printf(buf, ", estimated from 1 allocation in %" PRIu64, view->sample_rate);
 	buf_text(buf, ":\n");
@@ -101,5 +112,5 @@ void memleak_text_write(struct buf *buf, const struct memleak_style *style,
 	put_sum(buf, view);
 	put_pages(buf, view);
 	for (size_t i = 0; i < view->warning_count; i++)
-		buf_printf(buf, "\tWARNING: %s\n", view->warnings[i]);
+		put_name(buf, "\tWARNING: ", view->warnings[i], "\n");
 }

@@ -205,17 +205,17 @@ static struct err *put_site(struct buf *buf, const struct top_model *model,
 static void put_thread(struct buf *buf, const struct thread_sums *thread, unsigned width)
 {
 	uint64_t by_others = 0;
-	char line[LINE_MOST];
+	cleanup(buf_deinit) struct buf line = BUF_EMPTY;
 
 	for (uint32_t i = 0; i < thread->freed_by_others_count; i++)
 		by_others += thread->freed_by_others[i].bytes;
-	snprintf(line, sizeof(line), "%9s %11s %9s %10s %11s  %.40s",
-		 format_bytes(thread->in_use_bytes, false).text,
-		 format_count(thread->in_use_blocks, false).text,
-		 format_bytes(thread->allocated_bytes, false).text,
-		 format_bytes(thread->freed_bytes, false).text, format_bytes(by_others, false).text,
-		 thread->name);
-	put_line(buf, line, width);
+	buf_printf(
+		&line, "%9s %11s %9s %10s %11s  ", format_bytes(thread->in_use_bytes, false).text,
+		format_count(thread->in_use_blocks, false).text,
+		format_bytes(thread->allocated_bytes, false).text,
+		format_bytes(thread->freed_bytes, false).text, format_bytes(by_others, false).text);
+	style_safe_text(&line, thread->name, strlen(thread->name));
+	put_line(buf, buf_string(&line) ? buf_string(&line) : "", width);
 }
 
 static size_t row_count(const struct top_model *model, const struct top_screen *screen)

@@ -366,8 +366,8 @@ def test_odd_names_and_no_stack(tmp_path, tool):
     report = tool.report(path)
     assert (sums.calls, sums.live) == (report["calls"], report["leaked_bytes"])
     functions = {stack[0][0] for stack in sums.rows}
-    assert {"line\ufffdbreak", "tab\ufffdand  blanks", "größe;x", "[no stack]"} <= functions
-    assert sums.command == "toyd a\ufffdb c d"
+    assert {"line\\x0abreak", "tab\\x09and  blanks", "größe;x", "[no stack]"} <= functions
+    assert sums.command == "toyd a\\x0ab c d"
     assert ("[a b.so]+0xfff", "/usr/lib/a b.so") in {(stack[0][0], stack[0][3])
                                                      for stack in sums.rows}
 

@@ -96,7 +96,7 @@ def test_suppressions_are_those_of_leaks(tool, program, tmp_path):
 
 def test_a_filter_of_several_lines_is_shown_in_one(tool, example):
     text = tool("report", "--suppress", "leak:read_one\nleak:\x1b[31m", example).stdout
-    assert "\n  only suppress=leak:read_one\ufffdleak:\ufffd[31m: 4 of 6 allocations" in text
+    assert "\n  only suppress=leak:read_one\\x0aleak:\\x1b[31m: 4 of 6 allocations" in text
 
 
 def test_tree_and_exports_are_of_the_matching_alone(tool, example):

@@ -1,0 +1,99 @@
+/*
+ * Text of strangers, made fit for terminals and logs: names in a program, its files and arguments,
+ * what another machine sends. A character is hidden if it moves a cursor, ends a line, turns the
+ * direction of writing or shows nothing; and so is a byte that is no UTF-8 (Unicode 15, table 3-7).
+ * Everything that prints shows the bytes of a hidden character as \xNN:
+ *
+ *	"a\033[2Jb"    a\x1b[2Jb
+ *
+ * The one place that tells hidden from shown, for agent and tool.
+ */
+#ifndef MALLOW_BASE_SHOWN_TEXT_H
+#define MALLOW_BASE_SHOWN_TEXT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define SHOWN_ESCAPED 4 /* bytes that \xNN takes */
+
+/*
+ * The code point at text. *length: its bytes. No UTF-8: UINT32_MAX, and *length is the longest
+ * beginning of a valid sequence, at least 1: what becomes one U+FFFD in browsers and Python.
+ * size >= 1.
+ */
+static inline uint32_t shown_code(const char *text, size_t size, size_t *length)
+{
+	const unsigned char *bytes = (const unsigned char *)text;
+	unsigned char first = bytes[0], low = 0x80, high = 0xbf;
+	size_t n = 1, whole = first < 0x80   ? 1
+			      : first < 0xc2 ? 0
+			      : first < 0xe0 ? 2
+			      : first < 0xf0 ? 3
+			      : first < 0xf5 ? 4
+					     : 0;
+	uint32_t code = whole < 2 ? first : first & (0x7fu >> whole);
+
+	if (first == 0xe0)
+		low = 0xa0; // else it would be overlong
+	if (first == 0xed)
+		high = 0x9f; // else a surrogate
+	if (first == 0xf0)
+		low = 0x90;
+	if (first == 0xf4)
+		high = 0x8f; // else beyond U+10FFFF
+	for (; n < whole && n < size && bytes[n] >= low && bytes[n] <= high; n++) {
+		code = code << 6 | (bytes[n] & 0x3f);
+		low = 0x80;
+		high = 0xbf;
+	}
+	*length = n;
+	return n == whole ? code : UINT32_MAX;
+}
+
+static inline bool shown_is_hidden(uint32_t code)
+{
+	return code < 0x20 || (code >= 0x7f && code < 0xa0) || // control characters
+	       code == 0xad || code == 0x61c || code == 0x180e ||
+	       (code >= 0x200b && code <= 0x200f) || // of no width, and marks of direction
+	       (code >= 0x2028 && code <= 0x202e) || // ends of lines, and overrides
+	       (code >= 0x2060 && code <= 0x206f) || // isolates
+	       code == 0xfeff || (code >= 0xfff9 && code <= 0xfffb) ||
+	       (code >= 0xe0000 && code <= 0xe0fff) || // tags
+	       code == UINT32_MAX;
+}
+
+/*
+ * How many bytes from text on are shown as they are. *escape: those of the hidden character after
+ * them, 0 at the end. Of "##" the first one counts as hidden: "##[error]" and "##vso[" anywhere in
+ * a line are commands to the machines that run builds.
+ */
+static inline size_t shown_run(const char *text, size_t size, size_t *escape)
+{
+	size_t i = 0, length;
+
+	*escape = 0;
+	while (i < size) {
+		unsigned char c = (unsigned char)text[i];
+
+		length = 1;
+		if (c < 0x20 || c >= 0x7f ? shown_is_hidden(shown_code(text + i, size - i, &length))
+					  : c == '#' && i + 1 < size && text[i + 1] == '#') {
+			*escape = length;
+			break;
+		}
+		i += length;
+	}
+	return i;
+}
+
+/* Writes \xNN, without a NUL. */
+static inline void shown_escape(char ret[SHOWN_ESCAPED], char byte)
+{
+	ret[0] = '\\';
+	ret[1] = 'x';
+	ret[2] = "0123456789abcdef"[(unsigned char)byte >> 4];
+	ret[3] = "0123456789abcdef"[(unsigned char)byte & 15];
+}
+
+#endif
