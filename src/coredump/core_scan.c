@@ -86,7 +86,14 @@ static struct err *scan_segment(const char *name, struct scanning *scanning,
 
 	scanning->window = window;
 	for (uint64_t at = 0; !err && at < segment->held; at += WINDOW) {
-		uint64_t left = segment->held - at;
+		// No header is in a hole, and none begins there: a dump may be sparse and huge.
+		uint64_t next = byte_source_next(&source, segment->offset + at) - segment->offset;
+		uint64_t left;
+
+		if (next >= segment->held)
+			break;
+		at = next;
+		left = segment->held - at;
 		size_t wanted = left < WINDOW + OVERLAP ? (size_t)left : WINDOW + OVERLAP;
 
 		err = byte_source_read(&source, segment->offset + at, window, wanted,

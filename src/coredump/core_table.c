@@ -167,8 +167,8 @@ struct err *core_table_make_header(const char *name, struct core_table *table, b
 	if (table->pieces.count && !table->pieces.items[0].at)
 		table->pieces.items[0].size = 0;
 	// One mapping may have several chunks, so each page is looked at.
-	for (uint64_t at = byte_source_next(&source, TRACE_PAGE); at < table->size;
-	     at = byte_source_next(&source, at + TRACE_PAGE) & ~(uint64_t)(TRACE_PAGE - 1)) {
+	for (uint64_t at = byte_source_next_unit(&source, TRACE_PAGE, TRACE_PAGE); at < table->size;
+	     at = byte_source_next_unit(&source, at + TRACE_PAGE, TRACE_PAGE)) {
 		err = byte_source_read(&source, at, data, sizeof(data), &got);
 		if (err)
 			return err;
@@ -206,7 +206,8 @@ struct err *core_table_by_mappings(const struct core_image *image, struct core_t
 					      mapping->start};
 
 		if (owner_of(mapping) != owner || extent.offset >> CHUNK_PLACE_BITS ||
-		    extent.size >> CHUNK_PLACE_BITS || extent.offset % TRACE_PAGE)
+		    extent.size >> CHUNK_PLACE_BITS ||
+		    (extent.offset | extent.size | extent.address) % TRACE_PAGE)
 			continue;
 		if (!vec_push(&ret->extents, extent))
 			return err_no_memory();

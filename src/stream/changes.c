@@ -98,10 +98,8 @@ struct err *changes_room(struct changes *changes, uint64_t size)
 
 uint64_t changes_next_data(const struct changes *changes, uint64_t offset, uint64_t end)
 {
-	uint64_t next = byte_source_next(&changes->source, offset) & ~(uint64_t)(TRACE_PAGE - 1);
+	uint64_t next = byte_source_next_unit(&changes->source, offset, TRACE_PAGE);
 
-	if (next < offset)
-		return offset;
 	return next < end ? next : end;
 }
 

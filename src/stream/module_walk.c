@@ -77,8 +77,8 @@ struct err *module_walk(struct named_modules *modules, const struct byte_source 
 		if (valid && (which == MODULE_WALK_ALL || header.flags & TRACE_CHUNK_SLOT ||
 			      offset >= walk->end))
 			err = take(modules, source, walk, offset, &header);
-		offset = byte_source_next(source, offset + (valid ? header.size : TRACE_PAGE)) &
-			 ~(uint64_t)(TRACE_PAGE - 1);
+		offset = byte_source_next_unit(source, offset + (valid ? header.size : TRACE_PAGE),
+					       TRACE_PAGE);
 	}
 	if (!err && offset > walk->end)
 		walk->end = offset;

@@ -83,8 +83,8 @@ static bool find(const struct byte_source *source, char *ret, size_t room)
 		if (valid && header.kind == TRACE_CHUNK_EVENTS &&
 		    sizeof(header) + chunk_committed(&header) <= got)
 			found = find_in(bytes + sizeof(header), &header, ret, room);
-		offset = byte_source_next(source, offset + (valid ? header.size : TRACE_PAGE)) &
-			 ~(uint64_t)(TRACE_PAGE - 1);
+		offset = byte_source_next_unit(source, offset + (valid ? header.size : TRACE_PAGE),
+					       TRACE_PAGE);
 	}
 	return found;
 }

@@ -386,8 +386,8 @@ struct err *receive_have(const struct incoming *incoming, struct message_range *
 			else if (!vec_push(&ranges, range))
 				err = err_no_memory();
 		}
-		offset = byte_source_next(&source, offset + (valid ? header.size : TRACE_PAGE)) &
-			 ~(uint64_t)(TRACE_PAGE - 1);
+		offset = byte_source_next_unit(&source, offset + (valid ? header.size : TRACE_PAGE),
+					       TRACE_PAGE);
 	}
 	if (err) {
 		vec_deinit(&ranges);

@@ -99,6 +99,7 @@ static void put_table(struct trace_writer *writer)
 struct out {
 	uint8_t *data;
 	size_t size;
+	size_t files_from;
 };
 
 static void put(struct out *out, const void *data, size_t size)
@@ -132,6 +133,7 @@ static void put_notes(struct out *out, unsigned int flags, size_t table)
 	put_note(out, NT_PRPSINFO, info, sizeof(info));
 	memcpy(files, words, sizeof(words));
 	memcpy(files + sizeof(words), name, sizeof(name));
+	out->files_from = out->size + sizeof(Elf64_Nhdr) + 8;
 	if (flags & CORE_WRITER_FILES)
 		put_note(out, NT_FILE, files, sizeof(words) + sizeof(name));
 }
@@ -189,6 +191,8 @@ void core_writer_make(struct core_writer *core, unsigned int flags)
 	memcpy(out.data + second, table.data + half, table.size - half);
 	core->size = out.size + table.size;
 	core->table_from = first;
+	if ((flags & (CORE_WRITER_FILES | CORE_WRITER_RAW)) == CORE_WRITER_FILES)
+		core->files_from = programs[0].p_offset + notes.files_from;
 	free(notes.data);
 	trace_writer_deinit(&table);
 }

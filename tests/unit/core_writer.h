@@ -33,6 +33,8 @@ struct core_writer {
 	size_t size;
 	size_t table;      /* bytes of the table */
 	size_t table_from; /* where in data its first page is */
+	size_t files_from; /* where NT_FILE's five longs are: count, page, start, end, offset; 0:
+			      none */
 };
 
 void core_writer_make(struct core_writer *core, unsigned int flags);

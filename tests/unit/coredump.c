@@ -98,6 +98,56 @@ static void cut(void **state)
 	}
 }
 
+/* Mappings at places that no kernel gives: every walk over the table ends. */
+static void odd_mappings(void **state)
+{
+	static const uint64_t changes[] = {
+		1, 2, 4095, 4096, 4097, 8192, 1ull << 37, 1ull << 45, UINT64_MAX, -UINT64_C(4096)};
+
+	alarm(60);
+	for (unsigned int flags = 1; flags < 4; flags += 2) {
+		for (size_t i = 0; i < 3 * sizeof(changes) / sizeof(*changes); i++) {
+			struct core_writer core;
+			struct recording *recording;
+			struct err *err;
+			uint64_t word;
+
+			core_writer_make(&core, flags);
+			memcpy(&word, core.data + core.files_from + 16 + i % 3 * 8, 8);
+			word += changes[i / 3];
+			memcpy(core.data + core.files_from + 16 + i % 3 * 8, &word, 8);
+			make_file(&core, core.size);
+			err = open_file(false, &recording);
+			if (!err)
+				recording_close(recording);
+			err_destroy(err);
+			core_writer_deinit(&core);
+		}
+	}
+	alarm(0);
+}
+
+/* A raw dump with holes, of any size: they are not read. */
+static void sparse(void **state)
+{
+	struct core_writer core;
+	struct recording *recording;
+
+	core_writer_make(&core, CORE_WRITER_RAW);
+	if (fd >= 0)
+		close(fd);
+	fd = memfd_create("core", MFD_CLOEXEC);
+	assert_int_equal(ftruncate(fd, INT64_C(1) << 45), 0); // hours, if they were read
+	assert_int_equal(pwrite(fd, core.data, core.size, INT64_C(1) << 44), (ssize_t)core.size);
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	alarm(60);
+	assert_ok(open_file(true, &recording));
+	alarm(0);
+	check_recording(recording, 0);
+	recording_close(recording);
+	core_writer_deinit(&core);
+}
+
 /* The dump ends before the first page, or within it: chunks say what was in it. */
 static void without_first_page(void **state)
 {
@@ -285,6 +335,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(opens),
 		cmocka_unit_test(cut),
+		cmocka_unit_test(odd_mappings),
+		cmocka_unit_test(sparse),
 		cmocka_unit_test(without_first_page),
 		cmocka_unit_test(merges),
 		cmocka_unit_test(big_endian),

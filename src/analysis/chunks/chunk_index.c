@@ -294,7 +294,7 @@ static struct err *walk(struct chunk_index *index, const struct byte_source *sou
 		}
 		err = take(index, source, damage, offset, &size);
 		// What a core dump does not have may be large.
-		offset = byte_source_next(source, offset + size) & ~(uint64_t)(TRACE_PAGE - 1);
+		offset = byte_source_next_unit(source, offset + size, TRACE_PAGE);
 	}
 	return err;
 }

@@ -183,6 +183,13 @@ uint64_t byte_source_next(const struct byte_source *source, uint64_t offset)
 	return source->pieces[i].at > offset ? source->pieces[i].at : offset;
 }
 
+uint64_t byte_source_next_unit(const struct byte_source *source, uint64_t offset, uint64_t unit)
+{
+	uint64_t next = byte_source_next(source, offset) & ~(unit - 1);
+
+	return next > offset ? next : offset;
+}
+
 static struct err *read_pieces(const struct byte_source *source, uint64_t offset, uint8_t *buffer,
 			       size_t size, size_t *ret)
 {

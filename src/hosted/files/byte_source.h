@@ -59,6 +59,13 @@ uint64_t byte_source_taken(const struct byte_source *source);
  */
 uint64_t byte_source_next(const struct byte_source *source, uint64_t offset);
 
+/*
+ * The same for walks in steps of `unit` bytes, a power of two: the beginning of the unit with that
+ * byte, never below offset. So a walk that goes on at `next(at + size of what was there)` ends,
+ * also in a source of any size whose pieces begin anywhere.
+ */
+uint64_t byte_source_next_unit(const struct byte_source *source, uint64_t offset, uint64_t unit);
+
 /* Reads up to size bytes at offset. *ret: how many; fewer only at the end of the source. */
 struct err *byte_source_read(const struct byte_source *source, uint64_t offset, void *buffer,
 			     size_t size, size_t *ret);
