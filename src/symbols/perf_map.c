@@ -1,17 +1,22 @@
 #include "symbols/perf_map.h"
 
-#include <errno.h>
+#include <fcntl.h>
 #include <stdbool.h>
-#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "hosted/cleanup.h"
-#include "symbols/elf_image.h"
 
 /* A file's time is that of the kernel's last tick: at most so much earlier than the write. */
 #define TICK_NS 10000000
+
+/* node writes some MB, a Java virtual machine with all its code tens. With lines of 20 bytes, 13
+ * million. */
+#define SIZE_MOST (256 << 20)
+#define LINE_MOST 4096 /* bytes; a longer line is no entry */
+#define BLOCK     (64u << 10)
 
 struct entry {
 	uint64_t start;
@@ -104,12 +109,13 @@ static int64_t nanoseconds(const struct timespec *time)
 	return (int64_t)time->tv_sec * 1000000000 + time->tv_nsec;
 }
 
+/* Whether the file is the user's, written in that time, and no larger than JIT compilers write. */
 static bool is_trusted(int fd, const struct perf_map_time *time)
 {
 	struct stat status;
 
-	if (fstat(fd, &status) ||
-	    (status.st_uid && status.st_uid != geteuid() && status.st_uid != time->user))
+	if (fstat(fd, &status) || !S_ISREG(status.st_mode) || status.st_uid != time->user ||
+	    status.st_size > SIZE_MOST)
 		return false;
 
 	int64_t written = nanoseconds(&status.st_mtim);
@@ -117,39 +123,73 @@ static bool is_trusted(int fd, const struct perf_map_time *time)
 	return written >= time->from_ns - TICK_NS && written <= time->until_ns;
 }
 
+/* Takes the lines of a text that ends in a newline. */
+static struct err *take_lines(char *text, const char *end, struct arena *arena,
+			      struct perf_map_place *places, size_t count)
+{
+	struct err *err = NULL;
+
+	while (!err && text < end) {
+		char *line = text, *newline = memchr(text, '\n', (size_t)(end - text));
+		struct entry entry;
+
+		*newline = '\0';
+		text = newline + 1;
+		if (newline - line < LINE_MOST && parse(line, (size_t)(newline - line), &entry))
+			err = apply(&entry, arena, places, count);
+	}
+	return err;
+}
+
+/*
+ * Reads by blocks: a line that does not end within one is too long, and passed over. The last line
+ * may be half written, and does not count.
+ */
+static struct err *read_lines(int fd, char *block, struct arena *arena,
+			      struct perf_map_place *places, size_t count)
+{
+	size_t held = 0;
+	bool skips = false; // to the end of a line that is too long
+	struct err *err = NULL;
+
+	// A file that grows meanwhile is read no further than that.
+	for (uint64_t left = SIZE_MOST; !err && left;) {
+		size_t wanted = BLOCK - held < left ? BLOCK - held : (size_t)left, size;
+		ssize_t got = read(fd, block + held, wanted);
+		char *from = block, *end;
+
+		if (got <= 0)
+			break;
+		left -= (uint64_t)got;
+		size = held + (size_t)got;
+		end = memrchr(block, '\n', size);
+		if (end && skips)
+			from = (char *)memchr(block, '\n', size) + 1;
+		if (end) {
+			err = take_lines(from, end + 1, arena, places, count);
+			skips = false;
+			held = size - (size_t)(end + 1 - block);
+			memmove(block, end + 1, held);
+		} else {
+			held = size;
+		}
+		if (held == BLOCK || skips) {
+			skips = true;
+			held = 0;
+		}
+	}
+	return err;
+}
+
 struct err *perf_map_name(const char *path, const struct perf_map_time *time, struct arena *arena,
 			  struct perf_map_place *places, size_t count)
 {
-	auto_free char *line = NULL;
-	size_t capacity = 0;
-	ssize_t length;
-	int fd;
-	struct err *err = elf_image_open_file(path, &fd);
+	// Anyone can put a link, a pipe or a file of any size into /tmp.
+	auto_close int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK | O_NOFOLLOW);
+	auto_free char *block = NULL;
 
-	if (err) {
-		err_destroy(err);
+	if (fd < 0 || !is_trusted(fd, time))
 		return NULL;
-	}
-
-	auto_fclose FILE *file = is_trusted(fd, time) ? fdopen(fd, "r") : NULL;
-
-	if (!file) {
-		close(fd);
-		return NULL;
-	}
-	errno = 0;
-	while ((length = getline(&line, &capacity, file)) > 0) {
-		struct entry entry;
-
-		// The last line may be half written.
-		if (line[length - 1] != '\n')
-			break;
-		line[--length] = '\0';
-		if (!parse(line, (size_t)length, &entry))
-			continue;
-		err = apply(&entry, arena, places, count);
-		if (err)
-			return err;
-	}
-	return errno == ENOMEM ? err_no_memory() : NULL;
+	block = malloc(BLOCK);
+	return block ? read_lines(fd, block, arena, places, count) : err_no_memory();
 }

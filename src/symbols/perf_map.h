@@ -27,14 +27,15 @@ struct perf_map_place {
 struct perf_map_time {
 	int64_t from_ns;
 	int64_t until_ns; /* INT64_MAX: not known, or it still runs */
-	uid_t user;       /* whose file it is; root's and our own are read, too */
+	uid_t user;       /* whose file it must be */
 };
 
 /*
  * Fills in name and offset of places, which are sorted by address and have no names yet. Reads the
- * file once and keeps only the names that it finds, so the file may be larger than memory. A file
- * is ignored if it is missing, no regular file, another user's (anyone can write to /tmp),
- * or was not written while the program ran. The only error: no memory.
+ * file once, by blocks of 64 KiB, and keeps only the names that it finds. A file is ignored if it
+ * is missing, no regular file, a link, another user's (anyone can write to /tmp), larger than 256
+ * MiB, or was not written while the program ran; a line if it has 4,096 bytes or more. The only
+ * error: no memory.
  */
 struct err *perf_map_name(const char *path, const struct perf_map_time *time, struct arena *arena,
 			  struct perf_map_place *places, size_t count);

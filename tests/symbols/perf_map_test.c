@@ -16,7 +16,7 @@
 
 #define SECOND INT64_C(1000000000)
 
-static const struct perf_map_time always = {.from_ns = 0, .until_ns = INT64_MAX};
+static struct perf_map_time always = {.from_ns = 0, .until_ns = INT64_MAX};
 
 static char path[] = "/tmp/perf_map_test.XXXXXX";
 
@@ -104,7 +104,7 @@ static void times(void **unused)
 {
 	static const char text[] = "1000 10 f\n";
 	struct timespec written[2] = {{.tv_nsec = UTIME_OMIT}, {.tv_sec = 1000}};
-	static const struct {
+	struct {
 		struct perf_map_time time;
 		bool named;
 	} cases[] = {
@@ -119,6 +119,7 @@ static void times(void **unused)
 		struct perf_map_place place = {.address = 0x1000};
 
 		write_map(text, strlen(text));
+		cases[i].time.user = geteuid();
 		assert_int_equal(utimensat(AT_FDCWD, path, written, 0), 0);
 		assert_null(perf_map_name(path, &cases[i].time, &arena, &place, 1));
 		assert_int_equal(place.name != NULL, cases[i].named);
@@ -139,6 +140,43 @@ static void strange_files(void **unused)
 	assert_null(perf_map_name(fifo, &always, &arena, &place, 1));
 	unlink(fifo);
 	assert_null(place.name);
+	arena_deinit(&arena);
+}
+
+/* Lines that are longer than any name, within a block of the reader and beyond; links; huge files.
+ */
+static void bounds(void **unused)
+{
+	static const size_t lengths[] = {4000, 5000, 65526, 65536, 200000};
+	char *text = malloc(300000), link_name[sizeof(path) + 8];
+	struct perf_map_place place = {.address = 0x2000};
+	struct arena arena = {0};
+	uint64_t offset;
+
+	assert_non_null(text);
+	for (size_t i = 0; i < sizeof(lengths) / sizeof(*lengths); i++) {
+		size_t length = (size_t)sprintf(text, "1000 10 f\n3000 10 ");
+
+		memset(text + length, 'x', lengths[i]);
+		length += lengths[i];
+		length += (size_t)sprintf(text + length, "\n2000 10 g\n");
+		assert_string_equal(name_in(text, length, &always, 0x2000, &offset), "g");
+		assert_string_equal(name_in(text, length, &always, 0x1000, &offset), "f");
+		assert_int_equal(*name_in(text, length, &always, 0x3000, &offset) == 'x', i == 0);
+	}
+	free(text);
+	write_map("2000 10 g\n", 10);
+	snprintf(link_name, sizeof(link_name), "%s.link", path);
+	assert_int_equal(symlink(path, link_name), 0);
+	assert_null(perf_map_name(link_name, &always, &arena, &place, 1));
+	unlink(link_name);
+	assert_null(place.name);
+	assert_int_equal(truncate(path, INT64_C(3) << 30), 0); // a hole
+	assert_null(perf_map_name(path, &always, &arena, &place, 1));
+	assert_null(place.name);
+	assert_int_equal(truncate(path, 200 << 20), 0);
+	assert_null(perf_map_name(path, &always, &arena, &place, 1));
+	assert_string_equal(place.name, "g");
 	arena_deinit(&arena);
 }
 
@@ -166,10 +204,13 @@ static void owners(void **unused)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(forms), cmocka_unit_test(last_counts),   cmocka_unit_test(damage),
-		cmocka_unit_test(times), cmocka_unit_test(strange_files), cmocka_unit_test(owners),
+		cmocka_unit_test(forms),  cmocka_unit_test(last_counts),   cmocka_unit_test(damage),
+		cmocka_unit_test(times),  cmocka_unit_test(strange_files), cmocka_unit_test(owners),
+		cmocka_unit_test(bounds),
 	};
 	int fd = mkstemp(path);
+
+	always.user = geteuid();
 
 	if (fd < 0)
 		return 1;

@@ -71,6 +71,7 @@ static struct perf_map_time time_of(const struct recording_facts *facts)
 		// Who is attached to has compiled before.
 		.from_ns = facts->attached ? 0 : (int64_t)facts->start_realtime_ns,
 		.until_ns = INT64_MAX,
+		.user = facts->owner,
 	};
 
 	if (facts->ended) {
