@@ -1,3 +1,4 @@
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -71,6 +72,10 @@ static void copy_facts(struct recording_facts *facts, const struct trace_header 
 	facts->start_monotonic_ns = header->start_monotonic_ns;
 }
 
+/* No program loses so many events: ten thousand million a second for a day. What says so is
+ * damaged. */
+#define LOSSES_BITS 50
+
 /* The facts that change while the recording is written. */
 static void copy_state(struct load *load, const struct trace_header *header)
 {
@@ -90,7 +95,7 @@ static void copy_state(struct load *load, const struct trace_header *header)
 	facts->end_status = header->end_status;
 	facts->lost = 0;
 	for (int i = 0; i < TRACE_LOSS_COUNTERS; i++)
-		facts->losses[i] = header->losses[i];
+		facts->losses[i] = header->losses[i] >> LOSSES_BITS ? 0 : header->losses[i];
 #define LOSS(number, NAME, name, loses_events, text)                                               \
 	if (loses_events)                                                                          \
 		facts->lost += facts->losses[number];
@@ -189,6 +194,10 @@ struct err *load_header(struct load *load)
 	copy_facts(facts, &load->header);
 	facts->owner = byte_source_owner(load->source);
 	copy_state(load, &load->header);
+	for (size_t i = 0; i < TRACE_LOSS_COUNTERS; i++)
+		if (load->header.losses[i] >> LOSSES_BITS)
+			damage_note(&load->damage, offsetof(struct trace_header, losses) + 8 * i,
+				    "a number of losses that a program can reach");
 	load->free_stacks = facts->free_stacks;
 	load->recording->blocks.free_stacks = load->recording->blocks.wanted && facts->free_stacks;
 	return set_defaults(load->recording, load->source->name);

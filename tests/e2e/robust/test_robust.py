@@ -250,6 +250,21 @@ def test_damage_is_reported_with_its_offset(asan, sound, tmp_path):
     assert re.search(rf"\b(0x{chunk.offset:x}|{chunk.offset})\b", text), text
 
 
+def test_losses_beyond_reason(tool, tmp_path):
+    """A header of garbage claims no number of lost events; one that a program can reach is shown."""
+    chunk = ChunkWriter(1, 0, 1000)
+    chunk.allocate(1, 1100, 0x10010, 100, change=(0, [("pc", 1)]))
+    path = tmp_path / "losses.mallow"
+    for count, lost, damaged in (2_170_205_185_142_300_183, 0, 1), (2**64 - 1, 0, 1), (10**12, 10**12, 0):
+        writer = Writer(losses=[0, count] + [0] * 14)
+        writer.add(chunk.image())
+        path.write_bytes(writer.image())
+        info = tool.info(path)
+        assert (info["lost"], info["damaged_chunks"], info["complete"]) == (lost, damaged, False)
+        text = tool("info", path).stdout
+        assert ("offset 136: expected a number of losses that a program can reach" in text) == bool(damaged), text
+
+
 @pytest.mark.parametrize("data,said", [
     (b"", "empty"), (b"\x7fELF" + bytes(5000), "ELF"), (b"#!/bin/sh\n" + b"x" * 5000, "script"),
     (b"heaptrack", ""), (bytes(8192), "")])
