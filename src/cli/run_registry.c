@@ -21,6 +21,8 @@
 #include "stream/link_set.h"
 
 #define NAP_MS     50
+#define SPARE      7                    /* a link, a module that is sent, looks into /proc */
+#define SPARE_PART 8                    /* … but of few no more than this part */
 #define NAPS_MOST  600                  /* at the end, while there are no descriptors */
 #define END_NS     UINT64_C(2000000000) /* at the end, while messages keep coming */
 #define KEPT_MOST  1000                 /* recordings that keep a descriptor … */
@@ -166,15 +168,24 @@ static void add(struct run_registry *registry, const struct inbox_message *messa
 }
 
 /*
- * Whether there are two more descriptors. A message that is taken without one loses its recording;
- * until it is taken it waits in the socket.
+ * Whether there are descriptors for one more recording, and some for those that send and watch. A
+ * message that is taken without one loses its recording; until it is taken it waits in the socket.
  */
 static bool has_descriptors(void)
 {
-	auto_close int first = open("/dev/null", O_RDONLY | O_CLOEXEC);
-	auto_close int second = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	struct rlimit limit = {.rlim_cur = 0};
+	size_t spare = 1, count = 0;
+	int fds[1 + SPARE];
 
-	return first >= 0 && second >= 0;
+	// Of few descriptors fewer are left: a recording that is not taken is lost.
+	if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur >= SPARE_PART * 2)
+		spare = limit.rlim_cur / SPARE_PART - 1;
+	spare = spare < SPARE ? spare : SPARE;
+	while (count <= spare && (fds[count] = open("/dev/null", O_RDONLY | O_CLOEXEC)) >= 0)
+		count++;
+	for (size_t i = 0; i < count; i++)
+		close(fds[i]);
+	return count > spare;
 }
 
 /* Called when there is an image: so the program has begun, and does not inherit the limit. */

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "hosted/cleanup.h"
+#include "hosted/net/socket_peer.h"
 #include "stream/beacon.h"
 #include "stream/gather_data.h"
 
@@ -407,6 +408,7 @@ struct err *gather_create(const struct gather_options *options, struct gather **
 	if (!gather)
 		return err_no_memory();
 	gather->options = *options;
+	socket_peer_prepare();
 	gather->directory = gather->listener = gather->finder = -1;
 	gather->stop_pipe[0] = gather->stop_pipe[1] = -1;
 	pthread_mutex_init(&gather->mutex, NULL);

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "hosted/cleanup.h"
+#include "hosted/net/socket_peer.h"
 #include "hosted/now.h"
 #include "stream/beacon.h"
 #include "stream/sender_data.h"
@@ -256,6 +257,7 @@ struct err *sender_create(const struct sender_options *options, struct sender **
 	if (!sender)
 		return err_no_memory();
 	sender->options = *options;
+	socket_peer_prepare();
 	sender->listener = sender->stop_pipe[0] = sender->stop_pipe[1] = -1;
 	sender->progress_ns = now_ns();
 	pthread_mutex_init(&sender->mutex, NULL);

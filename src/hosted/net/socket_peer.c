@@ -7,16 +7,23 @@
 #include <linux/sock_diag.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "hosted/cleanup.h"
 #include "hosted/net/socket_place.h"
 
 #define OVERFLOW_UID 65534 /* what the kernel says of a user who has no number here */
+
+/* How the kernel is asked. Kept, so that who has no descriptors left can still look. */
+static struct {
+	pthread_mutex_t mutex;
+	int fd; /* -1: not open */
+	uint32_t asked;
+} kernel = {.mutex = PTHREAD_MUTEX_INITIALIZER, .fd = -1};
 
 /* One end of a connection of TCP. IPv4 is written as IPv6 has it: ::ffff:127.0.0.1. */
 struct end {
@@ -39,6 +46,35 @@ static bool end_of(const union socket_address *address, struct end *ret)
 static void put_address(const struct end *end, bool mapped, __be32 ret[4])
 {
 	memcpy(ret, &end->address.s6_addr[mapped ? 12 : 0], mapped ? 4 : 16);
+}
+
+static bool open_locked(void)
+{
+	if (kernel.fd < 0)
+		kernel.fd = socket(AF_NETLINK, SOCK_DGRAM | SOCK_CLOEXEC, NETLINK_SOCK_DIAG);
+	return kernel.fd >= 0;
+}
+
+void socket_peer_prepare(void)
+{
+	pthread_mutex_lock(&kernel.mutex);
+	open_locked();
+	pthread_mutex_unlock(&kernel.mutex);
+}
+
+/* Sends a query and takes its answer, which the kernel has written when send() returns. */
+static bool exchange(struct nlmsghdr *query, struct nlmsghdr *answer, size_t room, size_t least)
+{
+	ssize_t got = -1;
+
+	pthread_mutex_lock(&kernel.mutex);
+	query->nlmsg_seq = ++kernel.asked;
+	if (open_locked() && send(kernel.fd, query, query->nlmsg_len, 0) == query->nlmsg_len)
+		do
+			got = recv(kernel.fd, answer, room, MSG_DONTWAIT);
+		while (got >= (ssize_t)sizeof(*answer) && answer->nlmsg_seq != query->nlmsg_seq);
+	pthread_mutex_unlock(&kernel.mutex);
+	return got >= (ssize_t)least;
 }
 
 /* Asks the kernel for the one socket that is bound to `own` and connected to `other`. */
@@ -64,13 +100,12 @@ static bool ask_kernel(const struct end *own, const struct end *other, uid_t *re
 		struct inet_diag_msg found;
 		char rest[2048];
 	} answer = {0};
-	auto_close int fd = socket(AF_NETLINK, SOCK_DGRAM | SOCK_CLOEXEC, NETLINK_SOCK_DIAG);
 	const struct inet_diag_msg *found = &answer.found;
 
 	put_address(own, mapped, query.asked.id.idiag_src);
 	put_address(other, mapped, query.asked.id.idiag_dst);
-	if (fd < 0 || send(fd, &query, sizeof(query), 0) != sizeof(query) ||
-	    recv(fd, &answer, sizeof(answer), 0) < (ssize_t)(sizeof(answer.head) + sizeof(*found)))
+	if (!exchange(&query.head, &answer.head, sizeof(answer),
+		      sizeof(answer.head) + sizeof(*found)))
 		return false;
 	// Where no connection is found the kernel answers with a socket that listens there.
 	if (answer.head.nlmsg_type != SOCK_DIAG_BY_FAMILY ||

@@ -28,4 +28,10 @@ struct socket_trust {
  */
 struct err *socket_peer_refuse(int fd, const struct socket_trust *trust);
 
+/*
+ * Opens what socket_peer_refuse() asks the kernel with, for as long as the process lives; otherwise
+ * it does so itself. To be called where descriptors may become scarce. Any thread.
+ */
+void socket_peer_prepare(void);
+
 #endif
