@@ -142,6 +142,19 @@ static bool add_many(const struct command *command, size_t id, const char *value
 	return true;
 }
 
+/*
+ * Whether "--token SECRET" was typed. getopt would take it for short for --token-file, and the
+ * error would print the secret as the name of a file.
+ */
+static bool is_secret(const struct command *command, char **argv, size_t id)
+{
+	const char *name = command_option(command, id)->name;
+	const char *typed = argv[optind - (optarg == argv[optind - 1] ? 2 : 1)];
+
+	return name && strcmp(name, "token-file") == 0 && optarg &&
+	       strncmp(typed, "--token-file", strlen("--token-file")) != 0;
+}
+
 bool options_parse(const struct command *command, int argc, char **argv, struct options *ret,
 		   int *status)
 {
@@ -167,6 +180,11 @@ bool options_parse(const struct command *command, int argc, char **argv, struct 
 		id = option_id(command, code);
 		if (id == HELP_ID) {
 			*status = help_command(command);
+			return false;
+		}
+		if (is_secret(command, argv, id)) {
+			cli_error(CLI_USAGE, "everybody can read the words of a command: write the "
+					     "token into a file, and give --token-file FILE");
 			return false;
 		}
 		if (command_option(command, id)->many && !add_many(command, id, optarg, ret))

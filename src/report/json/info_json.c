@@ -70,6 +70,21 @@ static void put_process(struct json_writer *json, const struct recording_facts *
 				: "unknown");
 }
 
+/* peak_resident: bytes, as far as is known; the process may have had more where "sampled". */
+static void put_watch(struct json_writer *json, const struct recording_facts *facts)
+{
+	json_field_bool(json, "watched", facts->watched);
+	json_key(json, "peak_resident");
+	if (facts->peak_resident)
+		json_u64(json, facts->peak_resident);
+	else
+		json_null(json);
+	json_field_text(json, "peak_resident_from",
+			!facts->peak_resident                              ? NULL
+			: facts->peak_resident_source == TRACE_PEAK_WAITED ? "wait"
+									   : "samples");
+}
+
 static void put_end(struct json_writer *json, const struct recording_facts *facts)
 {
 	json_field_bool(json, "complete", facts->complete);
@@ -178,6 +193,7 @@ void info_json_write(struct json_writer *json, const struct recording *recording
 	json_field_u64(json, "format_minor", facts->version_minor);
 	put_process(json, facts);
 	put_end(json, facts);
+	put_watch(json, facts);
 	json_field_u64(json, "events", facts->events);
 	json_field_u64(json, "allocations", facts->allocations);
 	json_field_u64(json, "frees", facts->frees);

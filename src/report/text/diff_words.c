@@ -45,5 +45,9 @@ const char *diff_words_metric(const struct diff_view *view, enum metric metric)
 	// All that was live at a moment was allocated, and none of it freed.
 	if (diff_view_of_moments(view) && (metric == METRIC_PEAK || metric == METRIC_TOTAL))
 		return "live then";
+	// Frees may be among what is missing of a side.
+	for (int side = 0; metric == METRIC_LEAKED && side < DIFF_SIDES; side++)
+		if (recording_facts_have_gaps(recording_facts(view->diff->sides[side])))
+			return "not freed";
 	return words[metric];
 }

@@ -101,6 +101,8 @@ def test_memory_of_an_idle_program(mallow, program, tmp_path, tool):
     assert reader.seconds(reader.end_ticks) * 1e9 >= last - header.monotonic
     info = tool.info(watched.path)
     assert (info["complete"], info["ended"], info["end_reason"], info["end_status"]) == (False, False, "signal", 15)
+    assert (info["watched"], info["peak_resident"], info["peak_resident_from"]) == \
+        (True, header.peak_resident, "samples" if header.peak_source == 1 else "wait")
     assert info["duration_s"] == pytest.approx(reader.seconds(reader.end_ticks), abs=1e-6)
     text = tool("info", watched.path).stdout
     assert ", ended by signal 15 (Terminated)\n" in text and "alone" not in text

@@ -282,6 +282,8 @@ def assert_gaps_are_said(tool, check, path):
     for claim in ("is complete", "everything was freed", "never freed", "Nothing was allocated", "Every block was",
                   "ran 0 ns"):
         assert claim.lower() not in text.lower(), (path, text)
+    text = tool("diff", path, path).stdout
+    assert "never freed" not in text, text
     assert not tool.info(path)["complete"]
     check("--max-peak", "1G", path, status=UNSURE)
 

@@ -183,6 +183,10 @@ def test_a_damaged_recording_is_shown_or_refused(browse, serve, mallow, recordin
         for place in PAGES:
             page.open(f"#/{place}")
             assert page.run("return document.querySelector('main h1') !== null"), (name, place)
+            heads = page.run("return Array.from(document.querySelectorAll('main h1, main h1 ~ p, .run-facts, .finding'), "
+                             "(element) => element.textContent).join('\\n')")
+            for claim in ("is complete", "was never freed", "Every block that", "Everything was freed"):
+                assert claim not in heads, (name, place, heads)
         page.open()
         assert page.texts(".doubts li"), name
         page.check()

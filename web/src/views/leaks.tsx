@@ -7,7 +7,7 @@ import { Bytes, Count, Share } from '../components/amount';
 import { Shown } from '../components/shown';
 import { SiteName } from '../components/site_name';
 import { Spark } from '../charts/spark';
-import { dataPath, go, linkTo, plainConditions, summary } from '../state/state';
+import { dataPath, facts, go, linkTo, plainConditions, summary } from '../state/state';
 import { formatBytes, formatCount, formatPercent } from '../text/units';
 import { CLASSES, equalGains, leaksOf, leakWords, ofClass, teardownsOf, type Leak } from './leaks_classes';
 import { Suppress } from './leaks_suppress';
@@ -18,13 +18,14 @@ const TABLE_ROWS = 100;
 const SHOWN = 6;
 const SPARK_POINTS = 48;
 
-/* "16.8 MB in 412 blocks was never freed; 7.16 MB of it grows to the end." freed: what the server says if nothing leaked. */
+/* "16.8 MB in 412 blocks was never freed; 7.16 MB of it grows to the end." freed: what the server says if nothing leaked. Of a recording that is not whole a free may be missing. */
 function sentence(sums: Summary, leaks: Leak[], freed: string): string {
 	const { leaked_bytes: bytes, leaked_blocks: blocks } = sums.matched;
-	if (!bytes) return freed || 'Every block that is shown was freed.';
+	const whole = facts.value?.complete;
+	if (!bytes) return freed || (whole ? 'Every block that is shown was freed.' : 'Of the blocks that are shown none was left.');
 	const growing = leaks.filter(({ shape }) => shape === 'grows').reduce((sum, leak) => sum + leak.bytes, 0);
 	const grows = growing ? `; ${growing === bytes ? 'all' : formatBytes(growing)} of it grows to the end` : '';
-	return `${formatBytes(bytes)} in ${formatCount(blocks)} block${blocks === 1 ? '' : 's'} was never freed${grows}.`;
+	return `${formatBytes(bytes)} in ${formatCount(blocks)} block${blocks === 1 ? '' : 's'} was ${whole ? 'never' : 'not'} freed${grows}.`;
 }
 
 const siteOf = (name: string | null) => ({ page: 'sites' as const, view: { by: 'function', sel: name ?? '' }, metric: 'leaked' as const });

@@ -82,7 +82,7 @@ export function RunFacts() {
 		['program', `${shown.program ?? 'not known'}, pid ${shown.pid}`],
 		['ran', `${formatTime(shown.duration_s * 1e9)}; end: ${end}`],
 		['allocated', `${formatBytes(all.all.total_bytes)} in ${formatCount(all.all.calls)} calls, ${formatCount(all.all.temporary)} temporary`],
-		['never freed', `${formatBytes(all.all.leaked_bytes)} in ${formatCount(all.all.leaked_blocks)} blocks`],
+		[shown.complete ? 'never freed' : 'not freed', `${formatBytes(all.all.leaked_bytes)} in ${formatCount(all.all.leaked_blocks)} blocks`],
 		...(mapped?.mappings ? [['mapped itself', `${formatBytes(mapped.left_bytes)} at the end, ${formatBytes(mapped.peak_bytes)} at most, in ${formatCount(mapped.mappings)} mappings`] as [string, string]] : []),
 		['threads', formatCount(all.threads.length)],
 		['modules', formatCount(all.modules.length)],
