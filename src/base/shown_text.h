@@ -96,4 +96,25 @@ static inline void shown_escape(char ret[SHOWN_ESCAPED], char byte)
 	ret[3] = "0123456789abcdef"[(unsigned char)byte & 15];
 }
 
+/*
+ * The next piece of a text to write, and how long it is; 0: there is none. It lies in the text, or
+ * in escaped. Both *text and *left go on behind it.
+ */
+static inline size_t shown_piece(const char **text, size_t *left, char escaped[SHOWN_ESCAPED],
+				 const char **ret)
+{
+	size_t escape, run = shown_run(*text, *left, &escape), taken = run ? run : *left != 0;
+	bool escapes = !run && escape;
+
+	*ret = *text;
+	if (escapes) {
+		// What follows of a hidden character is hidden, too: it begins none.
+		shown_escape(escaped, **text);
+		*ret = escaped;
+	}
+	*text += taken;
+	*left -= taken;
+	return escapes ? SHOWN_ESCAPED : run;
+}
+
 #endif

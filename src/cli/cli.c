@@ -10,9 +10,9 @@
 /* Writes once, so that lines of several processes do not mix. A message that is too long is cut. */
 int cli_error(int status, const char *format, ...)
 {
-	char text[4096];
-	char line[SHOWN_ESCAPED * sizeof(text) + 16];
-	size_t length, left, hidden;
+	char text[4096], line[SHOWN_ESCAPED * sizeof(text) + 16], escaped[SHOWN_ESCAPED];
+	const char *from = text, *piece;
+	size_t length, left, size;
 	va_list args;
 
 	va_start(args, format);
@@ -22,15 +22,9 @@ int cli_error(int status, const char *format, ...)
 
 	length = (size_t)snprintf(line, sizeof(line), "mallow: ");
 	left = strlen(text);
-	for (const char *from = text; left; from += hidden, left -= hidden) {
-		size_t run = shown_run(from, left, &hidden);
-
-		memcpy(line + length, from, run);
-		length += run;
-		from += run;
-		left -= run;
-		for (size_t i = 0; i < hidden; i++, length += SHOWN_ESCAPED)
-			shown_escape(line + length, from[i]);
+	while ((size = shown_piece(&from, &left, escaped, &piece))) {
+		memcpy(line + length, piece, size);
+		length += size;
 	}
 	line[length++] = '\n';
 	fflush(stdout);

@@ -64,21 +64,12 @@ void log_start(enum setting_log level)
 /* The strings are also names of files and of programs, which may hold anything. */
 void log_string(const char *string)
 {
-	size_t left = strlen(string), escape;
+	size_t left = strlen(string), size;
+	char escaped[SHOWN_ESCAPED];
+	const char *piece;
 
-	for (; left; string += escape, left -= escape) {
-		size_t run = shown_run(string, left, &escape);
-
-		text_bytes(&text, string, run);
-		string += run;
-		left -= run;
-		for (size_t i = 0; i < escape; i++) {
-			char escaped[SHOWN_ESCAPED];
-
-			shown_escape(escaped, string[i]);
-			text_bytes(&text, escaped, SHOWN_ESCAPED);
-		}
-	}
+	while ((size = shown_piece(&string, &left, escaped, &piece)))
+		text_bytes(&text, piece, size);
 }
 
 void log_number(uint64_t number)

@@ -62,22 +62,13 @@ void report_put(struct report_writer *writer, const char *text)
 
 void report_put_shown(struct report_writer *writer, const char *text)
 {
-	size_t left = strlen(text), escape;
+	size_t left = strlen(text), size;
+	char escaped[SHOWN_ESCAPED];
+	const char *piece;
 
-	for (; left; text += escape, left -= escape) {
-		size_t run = shown_run(text, left, &escape);
-
-		for (size_t i = 0; i < run; i++)
-			report_put_char(writer, text[i]);
-		text += run;
-		left -= run;
-		for (size_t i = 0; i < escape; i++) {
-			char escaped[SHOWN_ESCAPED + 1] = "";
-
-			shown_escape(escaped, text[i]);
-			report_put(writer, escaped);
-		}
-	}
+	while ((size = shown_piece(&text, &left, escaped, &piece)))
+		for (size_t i = 0; i < size; i++)
+			report_put_char(writer, piece[i]);
 }
 
 void report_put_number(struct report_writer *writer, uint64_t number)
