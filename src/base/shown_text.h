@@ -54,11 +54,16 @@ static inline uint32_t shown_code(const char *text, size_t size, size_t *length)
 static inline bool shown_is_hidden(uint32_t code)
 {
 	return code < 0x20 || (code >= 0x7f && code < 0xa0) || // control characters
-	       code == 0xad || code == 0x61c || code == 0x180e ||
-	       (code >= 0x200b && code <= 0x200f) || // of no width, and marks of direction
-	       (code >= 0x2028 && code <= 0x202e) || // ends of lines, and overrides
+	       (code >= 0x2028 && code <= 0x202e) ||           // ends of lines, and overrides
+	       (code >= 0xfff9 && code <= 0xfffb) ||
+	       // What shows nothing: Default_Ignorable_Code_Point.
+	       code == 0xad || code == 0x34f || code == 0x61c || code == 0x115f || code == 0x1160 ||
+	       code == 0x17b4 || code == 0x17b5 || (code >= 0x180b && code <= 0x180f) ||
+	       (code >= 0x200b && code <= 0x200f) || // marks of direction among them
 	       (code >= 0x2060 && code <= 0x206f) || // isolates
-	       code == 0xfeff || (code >= 0xfff9 && code <= 0xfffb) ||
+	       code == 0x3164 || (code >= 0xfe00 && code <= 0xfe0f) || code == 0xfeff ||
+	       code == 0xffa0 || (code >= 0xfff0 && code <= 0xfff8) ||
+	       (code >= 0x1bca0 && code <= 0x1bca3) || (code >= 0x1d173 && code <= 0x1d17a) ||
 	       (code >= 0xe0000 && code <= 0xe0fff) || // tags
 	       code == UINT32_MAX;
 }

@@ -11,16 +11,30 @@ static void begin_field(struct csv_writer *csv)
 	csv->in_row = true;
 }
 
+/* What a spreadsheet takes for a formula if a cell begins with it. */
+static bool is_formula(char c)
+{
+	return c && strchr("=+-@\t\r", c);
+}
+
 static void put_utf8(struct csv_writer *csv, const char *text)
 {
+	// In some countries cells end at semicolons, too.
+	bool begins = true;
+
 	for (size_t size = strlen(text); size;) {
 		size_t length;
 		uint32_t code = shown_code(text, size, &length);
 
+		if (begins && !csv->raw && is_formula(*text))
+			buf_char(csv->buf, '\'');
+		begins = *text == ';';
 		if (*text == '"')
 			buf_char(csv->buf, '"'); // a quote is doubled
 		if (code == UINT32_MAX)
 			buf_text(csv->buf, "\xef\xbf\xbd");
+		else if (!csv->raw && strncmp(text, "##", 2) == 0)
+			buf_text(csv->buf, "\\x23");
 		else if (!csv->raw && shown_is_hidden(code))
 			buf_shown(csv->buf, text, length);
 		else
@@ -30,15 +44,21 @@ static void put_utf8(struct csv_writer *csv, const char *text)
 	}
 }
 
+/* Whether a line that begins so is a command to a machine that runs builds, in whose log it is. */
+static bool is_command(const char *text)
+{
+	while (*text && ((unsigned char)*text <= ' ' || (unsigned char)*text >= 0x80))
+		text++;
+	return strncmp(text, "::", 2) == 0;
+}
+
 void csv_text(struct csv_writer *csv, const char *text)
 {
-	bool quoted = text && strpbrk(text, ",\"\r\n");
+	bool quoted = text && (strpbrk(text, ",\"\r\n") || is_command(text));
 
 	begin_field(csv);
 	if (quoted)
 		buf_char(csv->buf, '"');
-	if (text && !csv->raw && *text && strchr("=+-@\t\r", *text))
-		buf_char(csv->buf, '\'');
 	if (text)
 		put_utf8(csv, text);
 	if (quoted)

@@ -110,9 +110,13 @@ static void put_escaped(struct buf *buf, unsigned char c)
 	}
 }
 
-static bool is_plain(unsigned char c)
+/* "##[error]" and "##vso[" are commands wherever they stand in a log: base/shown_text.h. */
+static bool is_plain(const char *text, size_t size)
 {
-	return c >= 0x20 && c < 0x7f && c != '"' && c != '\\';
+	unsigned char c = (unsigned char)*text;
+
+	return c >= 0x20 && c < 0x7f && c != '"' && c != '\\' &&
+	       !(c == '#' && size > 1 && text[1] == '#');
 }
 
 static void put_string(struct buf *buf, const char *text, size_t size)
@@ -123,7 +127,7 @@ static void put_string(struct buf *buf, const char *text, size_t size)
 	while (i < size) {
 		size_t start = i;
 
-		while (i < size && is_plain((unsigned char)text[i]))
+		while (i < size && is_plain(text + i, size - i))
 			i++;
 		buf_put(buf, text + start, i - start);
 		if (i == size)

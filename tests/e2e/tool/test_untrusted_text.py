@@ -1,17 +1,22 @@
 """Names are bytes of strangers: no command prints one that moves a terminal's cursor, or that a machine obeys."""
 import csv
+import fcntl
 import io
 import json
 import os
+import pty
 import re
+import struct
 import subprocess
+import termios
 
 import pytest
 
 from conftest import clean_environment
 from gates import Coded
 from recording_writer import zigzag
-from traced_process import Memleak, Target, need_bpf
+from streams import Gather
+from traced_process import Attach, Memleak, Target, need_bpf
 
 THREAD, MARK, POOL_ALLOCATION, POOL_NAME = 0x84, 0x8d, 0x96, 0x99
 PAYLOADS = [
@@ -19,13 +24,14 @@ PAYLOADS = [
     b"\x08\x08", b"\ra", b"\t=a", b"a\nb", b"\n::error::x", b"::error file=a::x", b"  ::warning::x",
     "\u3000::error::x".encode(), b"##[error]x", b"a##vso[task]x", b"\x7fDEL", b"\x0e\x0fSO", "\u202egpj.exe".encode(),
     "\u2066x\u2069".encode(), "\u200fx\u061c".encode(), "\u200bx\u2060".encode(), "\u2028x\u2029".encode(),
-    "a\U000e0061\U000e007f".encode(), "\ufeffx".encode(), b"\xff\xfe", b"\xc0\x80", b"\xed\xa0\x80", b"\xe2\x82",
+    "a\U000e0061\U000e007f".encode(), "\ufeffx".encode(),
+    "\u115fx\u3164".encode(), "a\ufe0fb\u034f".encode(), "::add-mask::x".encode(), b"\xff\xfe", b"\xc0\x80", b"\xed\xa0\x80", b"\xe2\x82",
     b"=1+1", b"+1", b"-1+x", b"@SUM(1)",
 ]
 # What terminals act upon, hide or turn around, besides newlines, tabs and colours of our own.
-RAW = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\U000e0000-\U000e0fff]")
+RAW = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff\u034f\u115f\u3164\U000e0000-\U000e0fff]")
 COMMAND = re.compile(r"^\s*::|##", re.M)
-DATA = {"--json", "--csv", "sarif", "junit", "collapsed", "flamegraph"}  # that programs read: only its lines could be commands, and have none
+DATA = {"junit", "collapsed", "flamegraph"}  # files that other programs read
 
 
 def texts():
@@ -120,6 +126,7 @@ def test_csv_runs_nothing(tool, evil):
     raw = list(csv.reader(io.StringIO(tool("report", "--csv=raw", "--by", "function", evil).stdout, newline="")))
     safe = list(csv.reader(io.StringIO(tool("report", "--csv", "--by", "function", evil).stdout)))
     assert not [field for row in rows + safe for field in row if field[:1] and field[0] in "=+-@\t\r"]
+    assert not [field for row in rows + safe for field in row if re.search(r"(^|;)[=+@-]", field)]
     assert {row[0] for row in safe} >= {"'=1+1", "'+1", "'-1+x", "'@SUM(1)", r"\x1b[2J"}
     assert {row[0] for row in raw} >= {"=1+1", "+1", "-1+x", "@SUM(1)", "\x1b[2J"}
     assert tool("report", "--csv=x", evil, check=False).stderr == "mallow: 'x' is no value of --csv of 'report': raw, or none\n"
@@ -179,3 +186,46 @@ def test_memleak(mallow, hostile):
             text = memleak.end() + "".join(memleak.notes)
         assert_harmless(text.encode(), options)
         assert (r"\x1b[31mc\x0a::x" if "-t" in options else r"\x1b[2J\x1b]0;pwn\x07") in text
+
+
+def test_attach(mallow, hostile, tmp_path):
+    need_bpf()
+    with Target([hostile]) as target, Attach(mallow, target.pid, tmp_path / "a\x1b[2J\n::x.mallow") as attach:
+        target.do("a")
+        said = attach.end()
+    assert_harmless(said.encode(), ["attach"])
+    assert r"\x1b[2J\x1b]0;pwn\x07" in said
+
+
+def test_gather(mallow, hostile, tmp_path):
+    """What a sender says of its programs, and the name of one that stops in the middle."""
+    with Gather(mallow, tmp_path / "g", env={"XDG_CACHE_HOME": str(tmp_path / "cache")}) as gather:
+        run = subprocess.run([mallow, "run", "--stream", f"127.0.0.1:{gather.port}", "--stream-only", "--", hostile],
+                             capture_output=True, cwd=tmp_path, input=b"a", env=clean_environment(), timeout=60)
+        assert run.returncode == 0, run.stderr
+        gather.wait_for("complete: ")
+    assert_harmless(run.stderr, ["run", "--stream"])
+    assert_harmless("\n".join(gather.both).encode(), ["gather"])
+    assert any("[2J" in line for line in gather.both), gather.both
+
+
+def test_top(mallow, hostile, tmp_path):
+    """A screen moves its own cursor: the names move nothing, and have no line ends."""
+    path = tmp_path / "r.mallow"
+    subprocess.run([mallow, "run", "-o", path, "--", hostile], capture_output=True, input=b"a", check=True,
+                   env=clean_environment(), timeout=60)
+    screen, terminal = pty.openpty()
+    fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("4H", 30, 200, 0, 0))
+    os.write(screen, b"q")
+    with subprocess.Popen([mallow, "top", "--full", path], stdin=terminal, stdout=terminal, stderr=terminal,
+                          env=clean_environment({"TERM": "xterm"})) as top:
+        os.close(terminal)
+        seen = b""
+        try:
+            while more := os.read(screen, 65536):
+                seen += more
+        except OSError:  # the end of a terminal
+            pass
+    assert top.returncode == 0, seen
+    assert rb"\x1b[2J\x1b]0;pwn\x07" in seen, seen
+    assert b"\x1b]0;" not in seen and "\u202e".encode() not in seen and b"\n::" not in seen, seen
