@@ -150,6 +150,17 @@ static bool read_status(uint32_t pid, char *ret, size_t room)
 	return got > 0 && strstr(ret, "\nVmSize:");
 }
 
+/* Whether it has given up our rights, or has others: what it records is not our word then. */
+static bool is_another_users(const char *status)
+{
+	const char *line = strstr(status, "\nUid:");
+	unsigned int user = geteuid();
+
+	if (line)
+		sscanf(line, "\nUid: %*u %u", &user);
+	return user != geteuid();
+}
+
 static void leave_out(uint64_t *value, uint64_t bytes)
 {
 	*value -= bytes < *value ? bytes : *value;
@@ -217,6 +228,7 @@ static void sample(struct run_watch *watch, struct watched *image)
 		.shared = status_line(status, "\nRssShmem:"),
 		.swap = status_line(status, "\nVmSwap:"),
 	};
+	image->seen.foreign |= is_another_users(status);
 	image->seen.peak = status_line(status, "\nVmHWM:");
 	image->seen.peak_source = TRACE_PEAK_SAMPLED;
 	if (image->looked != taken.virtual_size && now > image->look_ns)

@@ -229,7 +229,7 @@ static void change_header(const struct seen_file *file, const struct seen *seen,
 	uint32_t status;
 	enum trace_end reason = end_of(seen, &status);
 
-	header->flags |= TRACE_WATCHED;
+	header->flags |= TRACE_WATCHED | (seen->foreign ? TRACE_FOREIGN : 0);
 	if (header->version_minor < TRACE_VERSION_MINOR)
 		header->version_minor = TRACE_VERSION_MINOR;
 	if (seen->peak > memory->peak || seen->peak_source == TRACE_PEAK_WAITED) {

@@ -24,6 +24,7 @@ struct seen {
 	uint64_t peak; /* VmHWM, or what wait said; 0: not known */
 	enum trace_peak_source peak_source;
 	uint64_t ended_ns; /* when it ended, CLOCK_MONOTONIC; 0: not known */
+	bool foreign;      /* it had another user than we, at a sample at least */
 	bool waited;       /* how it ended is known: */
 	int wait_status;   /* as waitpid() says it */
 	/* Programs of the run that were executed and not recorded: "why\npath". Borrowed. */

@@ -42,7 +42,7 @@ enum trace_header_flags {
 	TRACE_LIVE = 32,           /* a live table instead of events: trace/live.h */
 	TRACE_ATTACHED = 64,       /* written by another process: struct trace_attacher */
 	TRACE_WATCHED = 128,       /* `mallow run` added what it saw from outside */
-	TRACE_FOREIGN = 256,       /* received from somebody, or copied for another user */
+	TRACE_FOREIGN = 256,       /* another's word: received, copied, attached to */
 };
 
 enum trace_state {

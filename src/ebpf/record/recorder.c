@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -325,6 +326,16 @@ static uint64_t realtime_ns(void)
 	return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
 }
 
+/* Whether its files are those that we see under their names, and its user ours. */
+static bool is_ours(const struct target *target)
+{
+	struct stat own, other;
+
+	return target->facts.user == geteuid() && stat("/proc/self/ns/mnt", &own) == 0 &&
+	       fstatat(target->proc, "ns/mnt", &other, 0) == 0 && own.st_ino == other.st_ino &&
+	       own.st_dev == other.st_dev;
+}
+
 static struct err *create_file(struct recorder *recorder, const struct recorder_output *output)
 {
 	const struct target *target = tracer_target(recorder->tracer);
@@ -339,7 +350,9 @@ static struct err *create_file(struct recorder *recorder, const struct recorder_
 		.pointer_size = 8,
 		.allocator = tracer_is_glibc(recorder->tracer) ? TRACE_ALLOCATOR_GLIBC
 							       : TRACE_ALLOCATOR_UNKNOWN,
-		.flags = TRACE_BEGUN_BY_START | TRACE_ATTACHED,
+		// Another user's program, or one in a container, may name any file as a source.
+		.flags = TRACE_BEGUN_BY_START | TRACE_ATTACHED |
+			 (is_ours(target) ? 0 : TRACE_FOREIGN),
 		.start_ticks = now,
 		.start_monotonic_ns = now,
 		.start_realtime_ns = realtime_ns(),

@@ -101,7 +101,7 @@ static void put_process(struct buf *buf, const struct recording *recording)
 		   facts->parent_pid, facts->begun_by_fork ? ", begun by fork" : "");
 	put_switches(buf, recording);
 	if (facts->foreign)
-		put_line(buf, "claimed", "by another machine or user, who sent it: all of this");
+		put_line(buf, "claimed", "by another machine or user: all of this");
 	put_line(buf, "recording", facts->id);
 	put_optional(buf, "parent", facts->parent_id);
 	put_optional(buf, "host", facts->host);

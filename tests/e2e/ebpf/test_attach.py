@@ -213,6 +213,21 @@ def test_how_it_ends(mallow, tool, program, tmp_path, word, reason, status, word
     assert words in said + tool("info", path).stdout
 
 
+def test_another_users_process(mallow, tool, program, tmp_path):
+    """What its files name as sources is that user's word: root shows none of them."""
+    os.chmod(tmp_path, 0o755)
+    shutil.copy(program, tmp_path / "program")
+    with Target(["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", tmp_path / "program"]) as target, \
+            Attach(mallow, target.pid, tmp_path / "r.mallow") as attach:
+        target.do("all")
+        attach.end()
+    assert tool.info(attach.path)["foreign"]
+    server = Server(mallow, "--sources", attach.path)
+    number = server.json("/list")[0]["id"]
+    assert not server.json(f"/data/{number}/summary")["sources"]
+    server.end()
+
+
 def test_duration(mallow, tool, program, tmp_path):
     path = tmp_path / "r.mallow"
     with Target([program]) as target:

@@ -268,3 +268,32 @@ def test_names_in_a_chroot(mallow, agent, program, tmp_path, tool):
     assert "main" in functions, functions
     for other in pathlib.Path("/tmp").glob(f"{tmp_path.name}.*.mallow*"):
         other.unlink()
+
+
+GIVES_UP = """
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+int main(void)
+{
+	char *volatile block = malloc(1000);
+	if (KEEPS == 0 && setuid(65534))
+		return 1;
+	puts("1");
+	fflush(stdout);
+	return getchar() == 0 || !block;
+}
+"""
+
+
+@pytest.mark.parametrize("keeps", [0, 1])
+def test_a_program_of_roots_that_gives_up_its_rights(mallow, tool, tmp_path, keeps):
+    """From then on its recording is another user's word, whoever owns the file."""
+    if os.geteuid():
+        pytest.skip("only root has rights to give up")
+    (tmp_path / "p.c").write_text(GIVES_UP)
+    subprocess.run(["gcc", f"-DKEEPS={keeps}", "-o", tmp_path / "p", tmp_path / "p.c"], check=True)
+    watched = Watched(mallow, tmp_path / "p", tmp_path / "r.mallow")
+    watched.let_sample()
+    watched.end()
+    assert tool.info(watched.path)["foreign"] == (not keeps)
