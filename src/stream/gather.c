@@ -69,14 +69,17 @@ static void say_stranger(struct gather *gather, const char *key, struct err *err
 	err_destroy(err);
 }
 
-/* Runs a connection and closes its link. */
+/* Runs a connection, which was not proved yet if it was accepted, and closes its link. */
 static struct err *talk(struct gather *gather, struct link *link, bool dialled, bool *all)
 {
 	struct err *err = NULL;
 
 	*all = false;
 	if (link_set_enter(&gather->links, link)) {
-		err = receive_connection(gather, link, dialled, all);
+		if (!dialled)
+			err = link_prove(link, &gather->options.key, MESSAGE_GREETING_MS);
+		if (!err)
+			err = receive_connection(gather, link, dialled, all);
 		link_set_leave(&gather->links, link);
 	}
 	link_close(link);
@@ -246,7 +249,7 @@ static void serve(void *argument)
 	bool all;
 
 	free(argument);
-	err = link_accept(accepted.fd, &gather->options.key, MESSAGE_GREETING_MS, &link);
+	err = link_accept(accepted.fd, &link);
 	if (!err)
 		err = talk(gather, link, false, &all);
 	if (err && !is_stopping(gather))
@@ -277,6 +280,7 @@ static void *accept_on_and_on(void *argument)
 		accepted = malloc(sizeof(*accepted));
 		if (accepted) {
 			*accepted = (struct accepted){.gather = gather, .fd = fd};
+			link_set_make_room(&gather->links);
 			if (link_set_start(&gather->links, serve, accepted))
 				continue;
 			say_stranger(gather, NULL,

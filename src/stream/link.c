@@ -287,14 +287,12 @@ void link_close(struct link *link)
 }
 
 /* Makes a link of a connected socket, which it owns, also on failure. */
-static struct err *create(int fd, const struct link_key *key, bool client, uint64_t end,
-			  struct link **ret)
+static struct err *create(int fd, bool client, struct link **ret)
 {
 	cleanup(link_close_at) struct link *link = calloc(1, sizeof(*link));
 	union socket_address peer = {0};
 	socklen_t size = sizeof(peer);
 	const int on = 1;
-	struct err *err;
 
 	if (!link) {
 		close(fd);
@@ -311,18 +309,18 @@ static struct err *create(int fd, const struct link_key *key, bool client, uint6
 	// Messages are sent whole. The kernel's keepalive stays off: the protocol has its pings.
 	// (A socket of another family knows no such thing.)
 	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
-	if (key->set) {
-		err = link_tls_begin(link, key, client, end);
-		if (err)
-			return err;
-	}
 	*ret = steal(&link);
 	return NULL;
 }
 
-struct err *link_accept(int socket, const struct link_key *key, int timeout_ms, struct link **ret)
+struct err *link_accept(int socket, struct link **ret)
 {
-	return create(socket, key, false, end_after(timeout_ms), ret);
+	return create(socket, false, ret);
+}
+
+struct err *link_prove(struct link *link, const struct link_key *key, int timeout_ms)
+{
+	return key->set ? link_tls_begin(link, key, false, end_after(timeout_ms)) : NULL;
 }
 
 /*
@@ -372,6 +370,7 @@ struct err *link_connect(const struct socket_place *place, const struct link_key
 			 int timeout_ms, struct link **ret)
 {
 	const uint64_t end = end_after(timeout_ms);
+	cleanup(link_close_at) struct link *link = NULL;
 	auto_addrinfo struct addrinfo *found = NULL;
 	struct err *err = socket_place_find(place, false, &found);
 	unsigned int count = 0;
@@ -387,5 +386,10 @@ struct err *link_connect(const struct socket_place *place, const struct link_key
 	if (fd < 0)
 		return err_create_errno(errno, "cannot connect to %s, port %u", place->host,
 					place->port);
-	return create(fd, key, true, end, ret);
+	err = create(fd, true, &link);
+	if (!err && key->set)
+		err = link_tls_begin(link, key, true, end);
+	if (!err)
+		*ret = steal(&link);
+	return err;
 }

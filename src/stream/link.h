@@ -33,10 +33,14 @@ struct link;
 struct err *link_connect(const struct socket_place *place, const struct link_key *key,
 			 int timeout_ms, struct link **ret);
 /*
- * The other side of link_connect(). Owns the socket, also on failure. timeout_ms: for all of the
- * handshake, however slowly its bytes come. Without a key there is none.
+ * The other side of link_connect(), which proves nothing yet. Owns the socket, also on failure.
  */
-struct err *link_accept(int socket, const struct link_key *key, int timeout_ms, struct link **ret);
+struct err *link_accept(int socket, struct link **ret);
+/*
+ * Shakes hands on a link that was accepted. timeout_ms: for all of it, however slowly its bytes
+ * come. Nothing without a key.
+ */
+struct err *link_prove(struct link *link, const struct link_key *key, int timeout_ms);
 /*
  * What was sent is still delivered, as far as the other side takes it within a moment. No other
  * thread may use the link any more. Accepts NULL.

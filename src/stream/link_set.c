@@ -2,6 +2,10 @@
 
 #include <signal.h>
 #include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define ROOM_S 3
 
 struct task {
 	struct link_set *set;
@@ -53,6 +57,25 @@ static void *run_task(void *argument)
 	return NULL;
 }
 
+void link_set_make_room(struct link_set *set)
+{
+	struct timespec until;
+	size_t i = 0;
+
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_sec += ROOM_S;
+	pthread_mutex_lock(&set->mutex);
+	while (i < set->links.count && set->links.items[i].trusted)
+		i++;
+	if (set->threads >= set->most && i < set->links.count) {
+		link_break(set->links.items[i].link);
+		while (set->threads >= set->most && !set->stopping &&
+		       pthread_cond_timedwait(&set->changed, &set->mutex, &until) == 0)
+			;
+	}
+	pthread_mutex_unlock(&set->mutex);
+}
+
 bool link_set_start(struct link_set *set, void (*run)(void *argument), void *argument)
 {
 	struct task *task = malloc(sizeof(*task));
@@ -81,19 +104,41 @@ bool link_set_enter(struct link_set *set, struct link *link)
 	bool good;
 
 	pthread_mutex_lock(&set->mutex);
-	good = !set->stopping && vec_push(&set->links, link);
+	good = !set->stopping && vec_push(&set->links, (struct linked){.link = link});
 	pthread_mutex_unlock(&set->mutex);
 	return good;
 }
 
+static size_t find_locked(const struct link_set *set, const struct link *link)
+{
+	size_t i = 0;
+
+	while (i < set->links.count && set->links.items[i].link != link)
+		i++;
+	return i;
+}
+
+void link_set_trust(struct link_set *set, const struct link *link)
+{
+	size_t i;
+
+	pthread_mutex_lock(&set->mutex);
+	i = find_locked(set, link);
+	if (i < set->links.count)
+		set->links.items[i].trusted = true;
+	pthread_mutex_unlock(&set->mutex);
+}
+
 void link_set_leave(struct link_set *set, const struct link *link)
 {
+	size_t i;
+
 	pthread_mutex_lock(&set->mutex);
-	for (size_t i = 0; i < set->links.count; i++) {
-		if (set->links.items[i] != link)
-			continue;
-		set->links.items[i] = set->links.items[--set->links.count];
-		break;
+	i = find_locked(set, link);
+	if (i < set->links.count) {
+		struct linked *items = set->links.items;
+
+		memmove(items + i, items + i + 1, (--set->links.count - i) * sizeof(*items));
 	}
 	pthread_mutex_unlock(&set->mutex);
 }
@@ -103,7 +148,7 @@ void link_set_stop(struct link_set *set)
 	pthread_mutex_lock(&set->mutex);
 	set->stopping = true;
 	for (size_t i = 0; i < set->links.count; i++)
-		link_break(set->links.items[i]);
+		link_break(set->links.items[i].link);
 	pthread_mutex_unlock(&set->mutex);
 }
 

@@ -284,9 +284,11 @@ static struct err *greet(struct receiving *receiving)
 	memcpy(own.host, receiving->gather->host, sizeof(own.host));
 	err = greeting_exchange(receiving->link, &receiving->gather->options.trust, &own, &other,
 				receiving->peer);
-	if (!err)
-		memcpy(receiving->number, other.number, sizeof(receiving->number));
-	return err;
+	if (err)
+		return err;
+	link_set_trust(&receiving->gather->links, receiving->link);
+	memcpy(receiving->number, other.number, sizeof(receiving->number));
+	return NULL;
 }
 
 static struct gathered_sender *find_sender(struct gather *gather, const uint8_t *number)

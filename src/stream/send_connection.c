@@ -103,9 +103,10 @@ static struct err *greet(struct connection *connection)
 	memcpy(own.number, sender->number, sizeof(own.number));
 	memcpy(own.host, sender->host, sizeof(own.host));
 	err = greeting_exchange(connection->link, &trust, &own, &other, connection->peer);
-	if (!err)
-		err = sender_enter(sender, other.number, connection->link);
-	return err;
+	if (err)
+		return err;
+	link_set_trust(&sender->links, connection->link);
+	return sender_enter(sender, other.number, connection->link);
 }
 
 /*

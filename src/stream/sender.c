@@ -33,13 +33,16 @@ static bool pause_for(struct sender *sender, int ms)
 	return poll(&polled, 1, ms) == 0;
 }
 
-/* Talks to a receiver to the end, and closes the link. */
+/* Talks to a receiver to the end, after proving a link that was accepted, and closes the link. */
 static struct err *talk(struct sender *sender, struct link *link)
 {
 	struct err *err = NULL;
 
 	if (link_set_enter(&sender->links, link)) {
-		err = send_connection(sender, link);
+		if (!link_dialled(link))
+			err = link_prove(link, &sender->options.key, MESSAGE_GREETING_MS);
+		if (!err)
+			err = send_connection(sender, link);
 		link_set_leave(&sender->links, link);
 	}
 	link_close(link);
@@ -107,7 +110,7 @@ static void serve(void *argument)
 	struct err *err;
 
 	free(argument);
-	err = link_accept(accepted.fd, &sender->options.key, MESSAGE_GREETING_MS, &link);
+	err = link_accept(accepted.fd, &link);
 	if (!err)
 		err = talk(sender, link);
 	if (err && !sender_is_settled(sender) &&
@@ -123,6 +126,7 @@ static void begin_serving(struct sender *sender, int fd)
 
 	if (accepted) {
 		*accepted = (struct accepted){.sender = sender, .fd = fd};
+		link_set_make_room(&sender->links);
 		if (link_set_start(&sender->links, serve, accepted))
 			return;
 	}

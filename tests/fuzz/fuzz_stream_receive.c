@@ -113,7 +113,6 @@ static void *take_answers(void *argument)
 static struct link *link_with_bytes(int fds[2], const uint8_t *data, size_t size)
 {
 	const struct message_greeting greeting = {.role = MESSAGE_SENDER, .number = "number"};
-	static const struct link_key none;
 	uint8_t bytes[MESSAGE_GREETING_SIZE];
 	struct link *link;
 
@@ -122,7 +121,7 @@ static struct link *link_with_bytes(int fds[2], const uint8_t *data, size_t size
 	require(send(fds[0], bytes, sizeof(bytes), 0) == (ssize_t)sizeof(bytes));
 	require(size == 0 || send(fds[0], data, size, MSG_DONTWAIT) == (ssize_t)size);
 	require(shutdown(fds[0], SHUT_WR) == 0);
-	require(!link_accept(fds[1], &none, PATIENCE_MS, &link));
+	require(!link_accept(fds[1], &link));
 	return link;
 }
 

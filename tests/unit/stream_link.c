@@ -35,7 +35,13 @@ static void *serve(void *argument)
 	struct server *server = argument;
 	int fd = accept4(server->listening, NULL, NULL, SOCK_CLOEXEC);
 
-	server->err = link_accept(fd, server->key, server->timeout_ms, &server->link);
+	server->err = link_accept(fd, &server->link);
+	if (!server->err)
+		server->err = link_prove(server->link, server->key, server->timeout_ms);
+	if (server->err) {
+		link_close(server->link);
+		server->link = NULL;
+	}
 	return NULL;
 }
 
@@ -53,7 +59,7 @@ static void start(struct server *server, const struct link_key *server_key, int 
 	start_as(server, server_key, timeout_ms, serve);
 }
 
-/* Returns how link_accept() ended. */
+/* Returns how link_accept() and link_prove() ended. */
 static struct err *stop(struct server *server)
 {
 	pthread_join(server->thread, NULL);

@@ -20,8 +20,6 @@
 #define START_NS    UINT64_C(1764152100000000000) /* 2025-11-26, 10:15 */
 #define STEM        "20251126_101500_4711_"
 
-static const struct link_key no_key;
-
 /* The receiver, in a thread of its own, and our end of its link. */
 struct play {
 	char folder[64];
@@ -81,8 +79,8 @@ static void connect_again(struct play *play)
 
 	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair), 0);
 	play->fd = dup(pair[0]);
-	assert_ok(link_accept(pair[0], &no_key, PATIENCE_MS, &play->link));
-	assert_ok(link_accept(pair[1], &no_key, PATIENCE_MS, &play->receiving));
+	assert_ok(link_accept(pair[0], &play->link));
+	assert_ok(link_accept(pair[1], &play->receiving));
 	assert_int_equal(pthread_create(&play->thread, NULL, receive, play), 0);
 	message_write_greeting(&own, bytes);
 	assert_ok(link_send(play->link, bytes, sizeof(bytes), PATIENCE_MS));

@@ -25,7 +25,6 @@
 #define FILE_SIZE   (CHUNK_AT + CHUNK_SIZE + TRACE_PAGE)
 #define NS_PER_S    INT64_C(1000000000)
 
-static const struct link_key no_key;
 static _Atomic int64_t later_ns; /* how far the clock was put forward */
 
 int __real_clock_gettime(clockid_t clock, struct timespec *ret);
@@ -98,7 +97,7 @@ static void accept_link(struct play *play)
 	int fd = accept4(play->listener, NULL, NULL, SOCK_CLOEXEC);
 
 	assert_true(fd >= 0);
-	assert_ok(link_accept(fd, &no_key, PATIENCE_MS, &play->link));
+	assert_ok(link_accept(fd, &play->link));
 	message_write_greeting(&own, bytes);
 	assert_ok(link_send(play->link, bytes, sizeof(bytes), PATIENCE_MS));
 	assert_ok(link_receive(play->link, bytes, sizeof(bytes), PATIENCE_MS, NULL));

@@ -2,6 +2,7 @@
 import contextlib
 import os
 import pathlib
+import random
 import re
 import signal
 import socket
@@ -245,10 +246,17 @@ def test_more_in_memory_than_descriptors(mallow, tmp_path):
             assert not any("all recordings have arrived" in line for line in run.lines), run.lines
 
 
+def free_port():
+    """One that the kernel gives to nobody who asks for any."""
+    while True:
+        port = random.randrange(20000, 30000)
+        with contextlib.suppress(OSError), socket.create_server(("127.0.0.1", port)):
+            return port
+
+
 def test_a_receiver_that_comes_when_descriptors_are_used_up(mallow, tmp_path):
     """Looking at who it is takes none that recordings could have taken."""
-    with socket.create_server(("127.0.0.1", 0)) as nobody:
-        place = f"127.0.0.1:{nobody.getsockname()[1]}"
+    place = f"127.0.0.1:{free_port()}"
     run = Process([mallow, "run", "--stream", place, "--stream-only", "--", "sh", "-c", MANY[-1] + "; echo over"],
                   cwd=tmp_path, host=Limited(64))
     with run:
@@ -281,6 +289,24 @@ def test_more_recordings_than_descriptors_of_one_that_listens(mallow, tmp_path):
         assert gathered.wait() == 0, gathered.both
     assert not [line for line in run.lines if "not" in line.split() or "Too many" in line], run.lines
     assert_same_files(sorted(folder.iterdir()), gathered.files)
+
+
+@pytest.mark.parametrize("token", [TOKEN, None], ids=["token", "no token"])
+def test_strangers_that_take_all_places(mallow, tmp_path, token):
+    """Who only begins to shake hands makes room for the next one; so does who never greets."""
+    env = {**cache_of(tmp_path), **({"MALLOW_TOKEN": token} if token else {})}
+    with Gather(mallow, tmp_path / "gathered", "--no-finish", "--max-senders", "4", env=env) as gathered, \
+            contextlib.ExitStack() as strangers:
+        for _ in range(12):
+            stranger = strangers.enter_context(socket.create_connection(("127.0.0.1", gathered.port)))
+            if token:
+                stranger.sendall(b"\x16\x03\x01\x02")  # a ClientHello that stays away
+        run = Process([mallow, "run", "--stream", f"127.0.0.1:{gathered.port}", "--stream-only", "--", "/bin/true"],
+                      cwd=tmp_path, env=env)
+        with run:
+            assert run.wait(30) == 0
+        assert any("has arrived" in line for line in run.lines), (run.lines, gathered.said)
+        assert not any("not sent yet" in line for line in run.lines), run.lines
 
 
 def test_names_of_what_has_not_arrived(mallow, tmp_path):
