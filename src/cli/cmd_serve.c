@@ -2,6 +2,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "cli/cli.h"
 #include "cli/debug_symbols_option.h"
@@ -14,6 +15,7 @@
 #include "cli/token_option.h"
 #include "cli/trust_option.h"
 #include "hosted/cleanup.h"
+#include "hosted/files/byte_source.h"
 
 #define DAY_S 86400u
 
@@ -244,6 +246,8 @@ static int run(const struct command *command, const struct options *given)
 
 	if (!debug_symbols_check(options))
 		return CLI_FAILED;
+	if (geteuid() == 0 || trust.has_user || trust.all)
+		byte_source_refuse_links();
 	err = start_gathering(options, &trust, &gathering);
 	if (!err)
 		err = with_gathered(options, &operands);

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "cli/cli.h"
 #include "cli/text_file.h"
@@ -12,7 +13,12 @@ static void warn_if_others_read(const char *path)
 {
 	struct stat status;
 
-	if (!stat(path, &status) && S_ISREG(status.st_mode) && status.st_mode & (S_IRGRP | S_IROTH))
+	if (stat(path, &status) < 0 || !S_ISREG(status.st_mode))
+		return;
+	if (status.st_uid != geteuid() && status.st_uid != 0)
+		cli_error(CLI_OK, "%s: this token is another user's (uid %u), who can read it",
+			  path, (unsigned int)status.st_uid);
+	else if (status.st_mode & (S_IRGRP | S_IROTH))
 		cli_error(CLI_OK, "%s: others can read this token (mode %03o): 'chmod 600 %s'",
 			  path, (unsigned int)status.st_mode & 0777, path);
 }

@@ -1,6 +1,7 @@
 #include "server/http.h"
 
 #include <errno.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -13,6 +14,7 @@
 #include "server/mhd_library.h"
 
 #define CONNECTIONS_MAX 256u
+#define TOKEN_LEAST     16          /* characters, where other machines may guess; as of streams */
 #define HEAD_MAX        (64u << 10) /* bytes of request line and headers */
 
 /* Descriptors. A connection has its socket, the copy for deadline.h, and files that it reads. */
@@ -24,16 +26,24 @@ struct http_server {
 	struct exchange_context context;
 	struct session session;
 	char address[LISTEN_ADDRESS_MAX];
+	/*
+	 * Connections of clients whose user is not trusted: a part of all, so that they keep nobody
+	 * out. They may have the token.
+	 */
+	atomic_uint strangers;
+	unsigned int strangers_most;
 };
 
 static void notify_connection(void *argument, struct MHD_Connection *connection, void **state,
 			      enum MHD_ConnectionNotificationCode code)
 {
-	const struct http_server *server = argument;
+	struct http_server *server = argument;
 	struct exchange_client *client = *state;
 	int fd = mhd.get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
 
 	if (code != MHD_CONNECTION_NOTIFY_STARTED) {
+		if (client && !client->trusted)
+			server->strangers--;
 		if (client)
 			deadline_end(server->context.deadlines, client->deadline);
 		free(client);
@@ -49,7 +59,8 @@ static void notify_connection(void *argument, struct MHD_Connection *connection,
 		auto_err struct err *stranger = socket_peer_refuse(fd, &trust);
 
 		client->trusted = !stranger;
-		client->deadline = deadline_begin(server->context.deadlines, fd);
+		if (client->trusted || server->strangers++ < server->strangers_most)
+			client->deadline = deadline_begin(server->context.deadlines, fd);
 	}
 	if (!client || !client->deadline)
 		shutdown(fd, SHUT_RDWR); // without a deadline it might never end
@@ -87,6 +98,10 @@ struct err *http_code(struct http_server *server, char ret[SESSION_TEXT])
 
 static struct err *check_access(const struct http_options *options, const struct listening *at)
 {
+	if (options->token && !at->loopback && strlen(options->token) < TOKEN_LEAST)
+		return err_create("other machines can reach '%s', and a token of %zu characters "
+				  "can be guessed: %d are hard to",
+				  options->interface, strlen(options->token), TOKEN_LEAST);
 	if (at->loopback || options->trust.all || options->token)
 		return NULL;
 	return err_create("other machines can reach '%s': --token-file FILE keeps out who does not "
@@ -114,6 +129,7 @@ static struct err *start_daemon(struct http_server *server, int fd)
 {
 	unsigned int connections = connections_max();
 
+	server->strangers_most = connections / 2;
 	server->daemon = mhd.start_daemon(
 		MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_THREAD_PER_CONNECTION | MHD_USE_POLL, 0,
 		NULL, NULL, exchange_handle, &server->context, MHD_OPTION_LISTEN_SOCKET, fd,
@@ -139,6 +155,7 @@ static struct err *start(struct http_server *server, const struct http_options *
 		err = mhd_library_open();
 	if (err)
 		return err;
+	socket_peer_prepare();
 	memcpy(server->address, at->address, sizeof(server->address));
 	session_name(&server->session, strrchr(at->address, ':') + 1);
 	server->context = (struct exchange_context){

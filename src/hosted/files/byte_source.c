@@ -3,18 +3,60 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "hosted/cleanup.h"
 
+static bool refuses_links;
+
+void byte_source_refuse_links(void)
+{
+	refuses_links = true;
+}
+
+/* Follows a link if it is ours or root's. Looks at the link that is open, which nobody changes. */
+static struct err *open_link(const char *name, int flags, int *ret)
+{
+	auto_close int link = open(name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	char target[PATH_MAX], path[PATH_MAX];
+	struct stat status;
+	ssize_t length;
+	const char *slash = strrchr(name, '/');
+
+	if (link < 0 || fstat(link, &status) < 0 ||
+	    (length = readlinkat(link, "", target, sizeof(target) - 1)) < 0)
+		return err_create_errno(errno, "%s", name);
+	if (status.st_uid != geteuid() && status.st_uid != 0)
+		return err_create("%s: it is a symbolic link of another user (uid %u), who would "
+				  "choose what is shown: give the file itself",
+				  name, (unsigned int)status.st_uid);
+	target[length] = '\0';
+	if (snprintf(path, sizeof(path), "%.*s%s",
+		     *target == '/' || !slash ? 0 : (int)(slash - name) + 1, name,
+		     target) >= (int)sizeof(path))
+		return err_create("%s: its link is too long", name);
+	*ret = open(path, flags);
+	return *ret < 0 ? err_create_errno(errno, "%s", name) : NULL;
+}
+
 struct err *byte_source_open(const char *name, struct byte_source *ret)
 {
 	// O_NONBLOCK: open() must not wait for a FIFO's writer. A FIFO is refused below.
-	int fd = open(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	// The links below /proc are the kernel's.
+	const bool refuses = refuses_links && strncmp(name, "/proc/", 6) != 0;
+	const int flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | (refuses ? O_NOFOLLOW : 0);
+	int fd = open(name, flags);
+	struct err *err = NULL;
 
-	return fd < 0 ? err_create_errno(errno, "%s", name) : byte_source_take(name, fd, ret);
+	if (fd < 0 && errno == ELOOP && refuses)
+		err = open_link(name, flags, &fd);
+	else if (fd < 0)
+		err = err_create_errno(errno, "%s", name);
+	return err ? err : byte_source_take(name, fd, ret);
 }
 
 struct err *byte_source_take(const char *name, int given, struct byte_source *ret)

@@ -31,6 +31,12 @@ struct byte_source {
 struct err *byte_source_open(const char *name, struct byte_source *ret);
 /* The same for a descriptor, which the source closes, and which is closed also if this fails. */
 struct err *byte_source_take(const char *name, int fd, struct byte_source *ret);
+/*
+ * From now on byte_source_open() refuses a name that is another user's symbolic link (root's is
+ * none): who can write into a directory that we show to others must not choose what they see. To
+ * be called before there are threads.
+ */
+void byte_source_refuse_links(void);
 struct byte_source byte_source_memory(const char *name, const void *data, size_t size);
 /*
  * Bytes that lie in pieces, perhaps of several files. pieces: by `at`, without overlap; borrowed.

@@ -253,7 +253,7 @@ def test_names_that_no_descriptor_was_left_for(small, serve):
     """That is no fact about the program: with descriptors the names are there."""
     server = serve(small.folder / "0.mallow")
     server.text("/data/last/timeline")  # opened, and no name asked for
-    until(lambda: descriptors(server) == 5)
+    until(lambda: descriptors(server) == 6)
     taken = max(int(name) for name in os.listdir(f"/proc/{server.run.pid}/fd"))
     before = resource.prlimit(server.run.pid, resource.RLIMIT_NOFILE)
     # For a connection, which takes two, and no more.

@@ -1,4 +1,5 @@
 """Another user of this machine is let in nowhere without a token, and gets nothing: docs/security.md."""
+import json
 import os
 import signal
 import subprocess
@@ -7,6 +8,7 @@ import pytest
 
 import stream_peer
 from conftest import need
+from processes import wait_for
 from streams import Gather, Process, Streamed
 
 NOBODY, OTHER = 65534, 1234
@@ -66,6 +68,48 @@ def test_who_is_served(mallow, tmp_path, interface, host):
     own, nobody, other = answers(*as_user(NOBODY, *words))
     assert (own, nobody) == ("[]", "[]")
     assert_refused(other)
+
+
+def test_links_of_others_are_not_followed(mallow, record, tmp_path):
+    """Who can write into the directory does not choose which file of root's is shown."""
+    secret, folder = record(["/bin/true"]).path, tmp_path / "theirs"
+    folder.mkdir()
+    for name, owner in ("own", 0), ("others", NOBODY):
+        (folder / f"{name}.mallow").symlink_to(secret)
+        os.lchown(folder / f"{name}.mallow", owner, owner)
+    for options, shown in ([], ["own"]), (["--allow-user", NOBODY], ["own"]):
+        with Process([mallow, "serve", "-p", "0", *options, folder]) as server:
+            port = server.wait_for(r"listening on \S*:(\d+)")[1]
+            names = [one.get("path") or one for one in json.loads(listed(0, f"http://127.0.0.1:{port}"))]
+            assert len(names) == 1, names
+            server.wait_for(rf"others\.mallow: it is a symbolic link of another user \(uid {NOBODY}\)")
+
+
+HOLDS = """import socket, sys
+held = []
+for i in range(300):
+    peer = socket.socket()
+    peer.bind((f"127.0.0.{2 + i % 8}", 0))
+    held.append(peer)
+    try:
+        peer.connect(("127.0.0.1", int(sys.argv[1])))
+        peer.sendall(b"GET ")
+    except OSError:
+        pass  # one of those that are too many
+print("held", flush=True)
+sys.stdin.read()"""
+
+
+def test_strangers_take_no_more_than_half_of_the_connections(mallow, tmp_path):
+    """From however many addresses of this machine: its own user is still answered."""
+    with Process([mallow, "serve", "-p", "0", tmp_path]) as server:
+        port = server.wait_for(r"listening on \S*:(\d+)")[1]
+        with python_as(NOBODY, HOLDS, port) as stranger:
+            assert stranger.stdout.readline() == "held\n"
+            wait_for(lambda: listed(0, f"http://127.0.0.1:{port}") == "[]")
+            for _ in range(5):
+                assert listed(0, f"http://127.0.0.1:{port}") == "[]"
+            stranger.stdin.close()
 
 
 def gather_of(mallow, tmp_path, *options):
