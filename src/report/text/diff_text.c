@@ -163,7 +163,7 @@ static struct err *put_stacks(struct buf *buf, const struct style *style,
 					    metric_of_site(view->metric, &row->sums[DIFF_AFTER]))
 				   .text);
 		err = text_stack_write(buf, style, view->diff->sides[DIFF_AFTER],
-				       view->diff->symbolized, row->stack, STACK_INDENT, 0);
+				       view->diff->symbolized, row->stack, STACK_INDENT, 0, NULL);
 	}
 	return err;
 }

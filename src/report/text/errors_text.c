@@ -74,7 +74,7 @@ static struct err *put_stack(struct buf *buf, const struct style *style, const c
 	if (stack == RECORDING_NONE)
 		return NULL;
 	buf_printf(buf, "   %s\n", title);
-	return text_stack_write(buf, style, recording, symbolized, stack, INDENT, 0);
+	return text_stack_write(buf, style, recording, symbolized, stack, INDENT, 0, NULL);
 }
 
 static struct err *put_error(struct buf *buf, const struct style *style,

@@ -42,7 +42,7 @@ static struct err *put_site(struct buf *buf, const struct style *style,
 		   format_counted(site->calls, "call", exact).text,
 		   map_kind_text(sites->kinds[index]));
 	return text_stack_write(buf, style, subject->recording, subject->symbolized, site->stack,
-				INDENT, 0);
+				INDENT, 0, NULL);
 }
 
 struct err *mappings_text_write(struct buf *buf, const struct style *style,

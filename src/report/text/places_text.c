@@ -319,6 +319,7 @@ struct err *places_text_stacks(struct buf *buf, const struct style *style,
 		.metric = text->metric,
 		.whole = metric_of_sum(text->metric, recording_summary(recording)),
 		.lines = text->lines,
+		.named = text->named,
 	};
 	struct err *err = NULL;
 

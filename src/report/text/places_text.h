@@ -9,15 +9,17 @@
 #include "analysis/facts/run_facts.h"
 #include "report/style.h"
 #include "report/subject.h"
+#include "report/text/text_stack.h"
 
 struct places_text {
 	const struct report_subject *subject;
 	const struct places *places;
 	enum metric metric;
-	const struct site_facts *facts; /* of each site, for its curve; NULL: not known */
-	uint32_t rows;                  /* how many lines the table has at most */
-	uint32_t stacks;                /* how many stacks follow at most */
-	unsigned lines;                 /* of each stack at most; 0: the usual (text_stack.h) */
+	const struct site_facts *facts;  /* of each site, for its curve; NULL: not known */
+	uint32_t rows;                   /* how many lines the table has at most */
+	uint32_t stacks;                 /* how many stacks follow at most */
+	const struct stack_named *named; /* text_stack.h; NULL: none */
+	unsigned lines;                  /* of each stack at most; 0: the usual (text_stack.h) */
 };
 
 /* Writes the table, and a line about places that are not in it. */

@@ -119,7 +119,7 @@ struct err *site_text_one(struct buf *buf, const struct style *style,
 							 : 0);
 	buf_char(buf, '\n');
 	return text_stack_write(buf, style, recording, symbolized, site->stack,
-				text->indent + STACK_INDENT, text->lines);
+				text->indent + STACK_INDENT, text->lines, text->named);
 }
 
 struct err *site_text_write(struct buf *buf, const struct style *style,

@@ -5,6 +5,7 @@
 #include "analysis/names/symbolized.h"
 #include "analysis/sites/metric.h"
 #include "report/style.h"
+#include "report/text/text_stack.h"
 
 struct site_text {
 	const struct site *sites;
@@ -12,10 +13,11 @@ struct site_text {
 	uint32_t count;        /* of order */
 	uint32_t top;          /* how many are shown at most; 0: all */
 	enum metric metric;
-	uint64_t whole;  /* each site's share is of this */
-	unsigned indent; /* columns */
-	unsigned lines;  /* of a stack, at most; 0: the usual (text_stack.h) */
-	bool of_moment;  /* the sites are what was live at a moment */
+	uint64_t whole;                  /* each site's share is of this */
+	unsigned indent;                 /* columns */
+	unsigned lines;                  /* of a stack, at most; 0: the usual (text_stack.h) */
+	const struct stack_named *named; /* text_stack.h; NULL: none */
+	bool of_moment;                  /* the sites are what was live at a moment */
 };
 
 /* How many sites are shown. */

@@ -33,7 +33,7 @@ CLEANUP_DEFINE(struct findings *, findings_destroy);
 #define PAGE_LINES    40
 #define PAGE_STACKS   3
 #define PAGE_FINDINGS 6
-#define STACK_LEAST   3
+#define STACK_LEAST   4
 #define ROWS_LEAST    4
 #define ROWS_MOST     10
 
@@ -145,13 +145,26 @@ void text_report_live(struct buf *buf, const struct recording_facts *facts)
 	core_facts_put(buf, facts);
 }
 
+/* Collects the functions that the headline and the listed findings name. */
+static void collect_named(struct stack_named *named, const struct headline *headline,
+			  const struct findings *findings, uint32_t most)
+{
+	uint32_t count;
+	const struct finding *list = findings_list(findings, &count);
+
+	stack_named_add(named, headline->function.frame);
+	stack_named_add(named, headline->block_function.frame);
+	for (uint32_t i = 0; i < count && i < most; i++)
+		stack_named_add(named, list[i].frame);
+}
+
 /*
  * Writes the headline, the numbers in brief, and what stands out. symbolized is that of the
- * recording.
+ * recording. Adds the functions that stand there to named.
  */
 static struct err *put_answer(struct buf *buf, const struct style *style,
 			      const struct report_subject *subject,
-			      const struct text_report_options *options)
+			      const struct text_report_options *options, struct stack_named *named)
 {
 	const struct recording *recording = subject->recording;
 	cleanup(findings_destroy_at) struct findings *findings = NULL;
@@ -163,6 +176,7 @@ static struct err *put_answer(struct buf *buf, const struct style *style,
 		err = headline_make(recording, findings, &headline);
 	if (err)
 		return err;
+	collect_named(named, &headline, findings, PAGE_FINDINGS);
 	findings_text_headline(buf, style, &headline);
 	if (buf->size > before)
 		buf_char(buf, '\n');
@@ -179,7 +193,8 @@ static struct err *put_answer(struct buf *buf, const struct style *style,
 
 static struct err *put_header(struct buf *buf, const struct style *style,
 			      const struct report_subject *subject,
-			      const struct text_report_options *options, bool page)
+			      const struct text_report_options *options, bool page,
+			      struct stack_named *named)
 {
 	const struct recording *recording = subject->recording;
 	const struct recording_facts *facts = recording_facts(recording);
@@ -221,7 +236,7 @@ static struct err *put_header(struct buf *buf, const struct style *style,
 	summary_write_gaps(buf, style, recording);
 	buf_char(buf, '\n');
 	if (page)
-		return put_answer(buf, style, subject, options);
+		return put_answer(buf, style, subject, options, named);
 	summary_write(buf, style, recording, subject->moment ? SUMMARY_OF_MOMENT : SUMMARY_OF_RUN);
 	if (subject->suppressed)
 		suppressed_text_summary(buf, style, subject->suppressed);
@@ -353,7 +368,8 @@ static void share_page(struct places_text *text, size_t used)
 /* A line for each place, and the stacks of the first. used: how many lines stand above. */
 static struct err *put_places(struct buf *buf, const struct style *style,
 			      const struct report_subject *subject,
-			      const struct text_report_options *options, size_t used)
+			      const struct text_report_options *options, size_t used,
+			      const struct stack_named *named)
 {
 	cleanup(places_deinit) struct places places = {0};
 	cleanup(buf_deinit) struct buf nameless = BUF_EMPTY;
@@ -362,8 +378,10 @@ static struct err *put_places(struct buf *buf, const struct style *style,
 		.subject = subject,
 		.places = &places,
 		.metric = options->metric,
+		.named = named,
 		.rows = options->top ? options->top : UINT32_MAX,
 	};
+	size_t before;
 	struct err *err =
 		places_create(subject->recording, subject->symbolized, options->metric, &places);
 
@@ -381,15 +399,24 @@ static struct err *put_places(struct buf *buf, const struct style *style,
 		share_page(&text, used + line_count(&nameless));
 	if (!err)
 		err = places_text_table(buf, style, &text);
+	before = buf->size;
 	if (!err)
 		err = places_text_stacks(buf, style, &text);
+	// Functions that the text names may need more lines than a stack got: fewer stacks.
+	while (!err && options->page && text.stacks > 1 &&
+	       line_count(buf) + line_count(&nameless) > PAGE_LINES) {
+		buf->size = before;
+		text.stacks--;
+		err = places_text_stacks(buf, style, &text);
+	}
 	buf_put(buf, nameless.data, nameless.size);
 	return err ? err : buf_finish(&nameless);
 }
 
 static struct err *put_view(struct buf *buf, const struct style *style,
 			    const struct report_subject *subject,
-			    const struct text_report_options *options, size_t used)
+			    const struct text_report_options *options, size_t used,
+			    const struct stack_named *named)
 {
 	const struct recording *recording = subject->recording;
 	struct symbolized *symbolized = subject->symbolized;
@@ -407,7 +434,7 @@ static struct err *put_view(struct buf *buf, const struct style *style,
 	if (options->tree)
 		return text_tree_write(buf, style, subject, options->metric, options->top);
 	return style->full ? put_sites(buf, style, subject, options)
-			   : put_places(buf, style, subject, options, used);
+			   : put_places(buf, style, subject, options, used, named);
 }
 
 /* Whether the report is the page that answers: sites of a whole run. */
@@ -426,19 +453,21 @@ struct err *text_report_write(struct buf *buf, const struct style *style,
 			      const struct text_report_options *options)
 {
 	cleanup(buf_deinit) struct buf head = BUF_EMPTY;
+	struct stack_named named = {0};
 	struct err *err = NULL;
 
 	if (subject->processes)
 		put_merged_header(&head, style, subject);
 	else
-		err = put_header(&head, style, subject, options, is_page(style, subject, options));
+		err = put_header(&head, style, subject, options, is_page(style, subject, options),
+				 &named);
 	buf_char(&head, '\n');
 	if (!err && !buf_string(&head))
 		err = buf_finish(&head);
 	if (err)
 		return err;
 	buf_put(buf, head.data, head.size);
-	err = put_view(buf, style, subject, options, line_count(&head));
+	err = put_view(buf, style, subject, options, line_count(&head), &named);
 	if (!err && subject->suppressed)
 		err = suppressed_text_write(buf, style, subject);
 	return err;

@@ -136,6 +136,46 @@ def test_stacks_are_those_of_the_rows(tool, recording):
     assert values == [value for value, _ in rows]
 
 
+# The headline names Cache::put: half of the bytes come from each of two functions far below it, and
+# it is itself far below main.
+DEEP = """
+#include <cstdlib>
+#include <vector>
+std::vector<void *> kept;
+struct Cache { void put(int size); };
+template <int N> __attribute__((noinline)) void below(int size)
+{
+	if constexpr (N % 20 == 0) kept.push_back(malloc(size));
+	else below<N - 1>(size);
+	asm volatile("");
+}
+__attribute__((noinline)) void Cache::put(int size) { size & 1 ? below<29>(size) : below<9>(size); asm volatile(""); }
+template <int N> __attribute__((noinline)) void above(Cache &cache, int size)
+{
+	if constexpr (N) above<N - 1>(cache, size);
+	else cache.put(size);
+	asm volatile("");
+}
+__attribute__((noinline)) void serve(Cache &cache, int size) { above<9>(cache, size); asm volatile(""); }
+int main() { Cache cache; for (int i = 0; i < 600; i++) serve(cache, 90000 + i); }
+"""
+
+
+def test_stacks_show_what_the_text_names(tool, record, tmp_path):
+    """However many frames are left out: the headline's function, the place's, and the outermost own."""
+    (tmp_path / "deep.cpp").write_text(DEEP)
+    subprocess.run(["g++", "-g", "-O1", "-std=c++17", "-o", tmp_path / "deep", tmp_path / "deep.cpp"], check=True)
+    path = record([tmp_path / "deep"]).path
+    for width in (80, 160):
+        text = tool("report", "--width", width, path).stdout
+        assert re.search(r"\d % of it\s+for\s+Cache::put", text), text
+        stack = text[text.index("\n  1. ", text.index("At the peak")):].split("\n\n")[0]
+        shown = [line.split()[0] for line in stack.splitlines()[2:]]
+        assert [name for name in shown if name in ("below<0>", "below<20>", "Cache::put", "main")][1:] == \
+            ["Cache::put", "main"], text
+        assert len(text.splitlines()) <= 40
+
+
 def test_without_room_for_all_blocks(mallow, record):
     """Sums need less memory than findings: a report without findings is better than none."""
     path = record(["/usr/bin/python3", "-c", "x = [bytes(600) for _ in range(300000)]"]).path
