@@ -122,7 +122,10 @@ static void put_without_library(struct buf *buf, const char *text)
 	}
 }
 
-/* What follows the first scope of a name; NULL: it has none, or one with template arguments. */
+/*
+ * What follows the first scope of a name; NULL: it has none, or one with template arguments, or it
+ * is the function that a lambda is named after.
+ */
 static const char *after_scope(const char *text)
 {
 	for (const char *c = text; *c && *c != ' ' && *c != '<'; c++) {
@@ -131,7 +134,7 @@ static const char *after_scope(const char *text)
 		if (length)
 			c += length - 1;
 		else if (c[0] == ':' && c[1] == ':')
-			return c[2] ? c + 2 : NULL;
+			return c[2] && c[2] != '{' ? c + 2 : NULL;
 	}
 	return NULL;
 }

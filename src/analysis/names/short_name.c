@@ -2,6 +2,7 @@
 
 #include <ctype.h>
 #include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "analysis/names/function_name.h"
@@ -243,6 +244,42 @@ static void drop_deduced(struct buf *name)
 	}
 }
 
+/* How long a lambda's name is, of gcc "{lambda#2}" or of clang "$_1"; 0: none. *nth: from 1 on. */
+static size_t lambda_name(const char *text, unsigned long *nth)
+{
+	static const char gcc[] = "{lambda#", clang[] = "$_";
+	bool braces = strncmp(text, gcc, strlen(gcc)) == 0;
+	const char *number = text + (braces ? strlen(gcc) : strlen(clang));
+	char *end;
+
+	if ((!braces && strncmp(text, clang, strlen(clang)) != 0) ||
+	    !isdigit((unsigned char)*number))
+		return 0;
+	*nth = strtoul(number, &end, 10) + !braces;
+	return braces && *end != '}' ? 0 : (size_t)(end - text) + braces;
+}
+
+/* Writes a name with lambdas after the functions they stand in: "main::{lambda}<long>". */
+static void put_lambdas(struct buf *buf, const char *text)
+{
+	static const char call[] = "::operator()";
+
+	while (*text) {
+		unsigned long nth;
+		size_t length = lambda_name(text, &nth);
+
+		if (!length || strncmp(text + length, call, strlen(call)) != 0) {
+			buf_char(buf, *text++);
+			continue;
+		}
+		if (nth > 1)
+			buf_printf(buf, "{lambda#%lu}", nth);
+		else
+			buf_text(buf, "{lambda}");
+		text += length + strlen(call);
+	}
+}
+
 void short_name_put(struct buf *buf, const char *name, enum short_name_form form)
 {
 	struct buf shortened = BUF_EMPTY;
@@ -252,8 +289,8 @@ void short_name_put(struct buf *buf, const char *name, enum short_name_form form
 
 	put_text(&shortening, path, path + size);
 	drop_deduced(&shortened);
-	if (shortened.size && !shortened.failure)
-		buf_put(buf, shortened.data, shortened.size);
+	if (shortened.size && buf_string(&shortened))
+		put_lambdas(buf, buf_string(&shortened));
 	else
 		buf_text(buf, name);
 	buf_deinit(&shortened);

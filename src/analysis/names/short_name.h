@@ -4,7 +4,8 @@
  *	void std::vector<A, std::allocator<A>>::push_back(A const&)   std::vector<A>::push_back
  *	std::__cxx11::basic_string<char, …>::append(char const*)      std::string::append
  *	Cache::put(int) const                                         Cache::put
- *	main::{lambda(int)#1}::operator()(int) const                  main::{lambda#1}::operator()
+ *	main::{lambda(int)#1}::operator()(int) const                  main::{lambda}
+ *	main::$_1::operator()(int) const                              main::{lambda#2}
  *	(anonymous namespace)::f(char)                                (anon)::f
  *
  * Away go the return type, lists of parameters, inline namespaces, and of the standard library's

@@ -176,6 +176,40 @@ def test_stacks_show_what_the_text_names(tool, record, tmp_path):
         assert len(text.splitlines()) <= 40
 
 
+LAMBDAS = """
+#include <cstdlib>
+#include <vector>
+std::vector<void *> kept;
+template <class F> __attribute__((noinline)) void each(F f) { for (int i = 0; i < 50; i++) f(i); asm volatile(""); }
+struct ServerOfManyNames {
+	__attribute__((noinline)) void start()
+	{
+		each([](int i) { kept.push_back(malloc(9000 + i)); });
+		each([](auto i) { kept.push_back(malloc(8000 + i)); });
+	}
+};
+int main()
+{
+	ServerOfManyNames().start();
+	each([](int i) { kept.push_back(malloc(7000 + i)); });
+	each([](int i) { kept.push_back(malloc(6000 + i)); });
+}
+"""
+
+
+@pytest.mark.parametrize("compiler", ["g++", "clang++"])
+def test_lambdas_have_their_functions_names(tool, record, tmp_path, compiler):
+    (tmp_path / "svc.cpp").write_text(LAMBDAS)
+    subprocess.run([compiler, "-g", "-O0", "-o", tmp_path / "svc", tmp_path / "svc.cpp"], check=True)
+    path = record([tmp_path / "svc"]).path
+    for width in (60, 80, 160):
+        rows, _ = table(tool("report", "--width", width, "--top", "4", "--bytes", path).stdout, "At the peak")
+        named = [re.search(r"(\S*)::\{lambda(?:#\d)?\}", text) for _, text in rows]
+        assert all(named), rows
+        assert [("…" + found[1]).rstrip(":")[-3:] for found in named] == ["art", "art", "ain", "ain"], rows
+        assert not any("operator()" in text for _, text in rows), rows
+
+
 def test_without_room_for_all_blocks(mallow, record):
     """Sums need less memory than findings: a report without findings is better than none."""
     path = record(["/usr/bin/python3", "-c", "x = [bytes(600) for _ in range(300000)]"]).path
