@@ -7,33 +7,54 @@
 #include "analysis/findings/finding_search.h"
 #include "hosted/cleanup.h"
 
-#define BEFORE_END (FACTS_POINTS - 2) /* the last part's end but one: teardown comes after it */
-#define EIGHTHS    (FACTS_POINTS / 2)
-#define PEAK_PART  3        /* a third of the peak, or more */
-#define RUN_NS_MIN 50000000 /* a shorter run is nothing but start-up */
+#define BEFORE_END (FACTS_POINTS - 2) /* the last part's end but one */
+#define PEAK_PART  3                  /* a third of the peak, or more */
+#define RUN_NS_MIN 50000000           /* a shorter run is nothing but start-up */
 
 /* The curve of what is called after a function. */
 struct curve {
 	uint64_t live[FACTS_POINTS];
 };
 
-/* Whether it grew in six of the last seven eighths, and hardly anything of it is left at the end.
+/*
+ * Whether it grew in all steps of two parts but one until teardown began, and hardly anything of it
+ * is left at the end.
  */
-static bool is_torn_down(const struct curve *curve)
+static bool is_torn_down(const struct curve *curve, unsigned int begin)
 {
 	const uint64_t *live = curve->live;
-	unsigned int grew = live[BEFORE_END] > live[BEFORE_END - 1];
+	unsigned int grew = 0;
 
 	for (unsigned int i = 0; i < FACTS_POINTS; i++)
-		if ((double)live[i] * 95 > (double)live[BEFORE_END] * 100)
+		if ((double)live[i] * 95 > (double)live[begin] * 100)
 			return false;
-	for (unsigned int eighth = 1; eighth < EIGHTHS - 1; eighth++)
-		grew += live[2 * eighth + 1] > live[2 * eighth - 1];
-	return grew >= EIGHTHS - 2 && live[FACTS_POINTS - 1] < live[BEFORE_END] / 10;
+	for (unsigned int i = begin; i >= 2; i -= 2)
+		grew += live[i] > live[i - 2];
+	return grew >= begin / 2 - 1 && live[FACTS_POINTS - 1] < live[begin] / 10;
 }
 
-/* Sets search->values to what each site had before the end, if its function is torn down. */
-static struct err *find_curves(struct finding_search *search)
+unsigned int finding_search_teardown(const struct finding_search *search)
+{
+	uint64_t live[FACTS_POINTS] = {0};
+	unsigned int most = 0;
+
+	for (uint32_t i = 0; i < search->site_count; i++)
+		for (unsigned int j = 0; j < FACTS_POINTS; j++)
+			live[j] += search->facts->sites[i].live[j];
+	for (unsigned int j = 0; j < FACTS_POINTS; j++)
+		most = live[j] >= live[most] ? j : most;
+	// Freeing that is over long before the end is no teardown: the program went on.
+	for (unsigned int j = most; j < BEFORE_END; j++)
+		if (live[j + 1] >= live[j])
+			return BEFORE_END;
+	if (most < FACTS_POINTS / 2 || most > BEFORE_END ||
+	    live[FACTS_POINTS - 1] > live[BEFORE_END] || live[FACTS_POINTS - 1] >= live[most] / 10)
+		return BEFORE_END;
+	return most;
+}
+
+/* Sets search->values to what each site had when teardown began, if its function is torn down. */
+static struct err *find_curves(struct finding_search *search, unsigned int begin)
 {
 	auto_free struct curve *curves = NULL;
 	const uint32_t *named;
@@ -49,16 +70,17 @@ static struct err *find_curves(struct finding_search *search)
 		for (int j = 0; named[i] != UINT32_MAX && j < FACTS_POINTS; j++)
 			curves[named[i]].live[j] += search->facts->sites[i].live[j];
 	for (uint32_t i = 0; i < search->site_count; i++) {
-		bool found = named[i] != UINT32_MAX && is_torn_down(&curves[named[i]]);
+		bool found = named[i] != UINT32_MAX && is_torn_down(&curves[named[i]], begin);
 
-		search->values[i] = found ? search->facts->sites[i].live[BEFORE_END] : 0;
+		search->values[i] = found ? search->facts->sites[i].live[begin] : 0;
 	}
 	return NULL;
 }
 
-/* What all sites of a function had before the end. */
+/* What all sites of a function had when teardown began. */
 struct sum {
 	const struct finding_search *search;
+	unsigned int begin; /* of teardown */
 	uint64_t bytes;
 };
 
@@ -66,7 +88,7 @@ static void add_site(void *argument, uint32_t site)
 {
 	struct sum *sum = argument;
 
-	sum->bytes += sum->search->facts->sites[site].live[BEFORE_END];
+	sum->bytes += sum->search->facts->sites[site].live[sum->begin];
 }
 
 struct err *find_grows_to_teardown(struct finding_search *search)
@@ -80,7 +102,8 @@ struct err *find_grows_to_teardown(struct finding_search *search)
 
 	if (!search->facts || !recording_facts_have_end(facts) || facts->duration_ns < RUN_NS_MIN)
 		return NULL;
-	err = find_curves(search);
+	sum.begin = finding_search_teardown(search);
+	err = find_curves(search, sum.begin);
 	if (!err)
 		err = own_functions_pick_called(search->functions, search->values, &picked);
 	if (err || !picked.frame || !picked.own)
@@ -91,9 +114,9 @@ struct err *find_grows_to_teardown(struct finding_search *search)
 		return err;
 	finding.bytes = sum.bytes;
 	finding_set(&finding, FINDING_NUMBER_bytes, sum.bytes);
-	finding_set(&finding, FINDING_NUMBER_at_ns, facts_point_ns(facts->duration_ns, BEFORE_END));
+	finding_set(&finding, FINDING_NUMBER_at_ns, facts_point_ns(facts->duration_ns, sum.begin));
 	err = finding_condition_ns(search, &finding, "alive_at",
-				   facts_point_ns(facts->duration_ns, BEFORE_END));
+				   facts_point_ns(facts->duration_ns, sum.begin));
 	if (!err)
 		err = finding_set_function(search, &finding, &picked);
 	return err ? err : finding_search_add(search, &finding);

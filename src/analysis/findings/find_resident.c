@@ -11,6 +11,15 @@
 /* This part of the run must be still to come: at its end none matters. */
 #define STAYED_TO_COME 10
 
+/* Whether the program frees everything then because it ends, for longer than a moment. */
+static bool is_teardown(const struct finding_search *search, uint64_t ns)
+{
+	unsigned int begin = finding_search_teardown(search);
+	uint64_t duration = recording_facts(search->recording)->duration_ns;
+
+	return begin < FACTS_POINTS - 2 && ns > facts_point_ns(duration, begin);
+}
+
 struct err *find_sparse_pages(struct finding_search *search)
 {
 	const struct page_facts *pages = search->facts ? &search->facts->pages : NULL;
@@ -19,7 +28,7 @@ struct err *find_sparse_pages(struct finding_search *search)
 	struct err *err;
 	uint64_t room;
 
-	if (!pages || !pages->pages)
+	if (!pages || !pages->pages || is_teardown(search, pages->at_ns))
 		return NULL;
 	room = pages->pages * FACTS_PAGE;
 	if (pages->bytes >= room || room - pages->bytes < FINDING_SPREAD_MIN ||
@@ -87,6 +96,9 @@ struct err *find_resident(struct finding_search *search)
 
 	if (!search->facts || recording_facts(search->recording)->begun_by_fork)
 		return NULL;
+	latest = is_teardown(search, latest)
+			 ? facts_point_ns(duration, finding_search_teardown(search))
+			 : latest;
 	for (uint32_t i = 0; i < count; i++) {
 		uint64_t live = search->facts->sampled_live[i], anonymous = memory[i].anonymous;
 		uint64_t beyond = above(anonymous, live), kept, asked;

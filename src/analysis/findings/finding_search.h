@@ -36,6 +36,13 @@ struct finding_search {
 	VEC(struct finding) found;
 };
 
+/*
+ * The part of the run (run_facts.h) at whose end the program begins to free everything before it
+ * ends: what is live only falls from there on, part by part. The last part but one, if teardown is
+ * shorter, or there is none. facts are known.
+ */
+unsigned int finding_search_teardown(const struct finding_search *search);
+
 /* Takes the finding. */
 struct err *finding_search_add(struct finding_search *search, const struct finding *finding);
 

@@ -333,6 +333,28 @@ def test_numbers_by_hand(tool, tmp_path):
     assert finding["bytes"] == 100000
 
 
+@pytest.mark.parametrize("idle_ns", [0, 500_000_000])
+def test_long_teardown(tool, tmp_path, idle_ns):
+    """Freeing takes a third of the run, and empties pages slowly: what grew until then is told, and
+    nothing of the freeing. If the program goes on afterwards, it was no teardown."""
+    made = Made(tmp_path, ["main", "run", "grow"])
+    blocks = []
+    for _ in range(10000):
+        made.allocate(["main", "run", "grow"], 400, wait=100000)
+        blocks.append(made.heap)
+    for first in range(10):
+        for block in blocks[first::10]:
+            made.free(block, wait=50000)
+    if idle_ns:
+        made.allocate(["main", "run"], 16, wait=idle_ns)
+    found = findings_of(tool, made.write())["findings"]
+    if idle_ns:
+        assert [finding["kind"] for finding in found] == ["sparse_pages"]
+        return
+    assert [(finding["kind"], finding["function"]) for finding in found] == [("grows_to_teardown", "grow")]
+    assert 3_500_000 < found[0]["numbers"]["bytes"] <= 4_000_000
+
+
 def test_headlines(tool, tmp_path):
     """The clause is the first that holds."""
     def headline(blocks, last=False):
