@@ -2,14 +2,16 @@
 import type { Series, SumsTable } from '../api/generated';
 import type { Params } from '../api/client';
 import { useAnswer } from '../api/answer';
-import { Bytes, Share } from '../components/amount';
+import { Share } from '../components/amount';
 import { Shown } from '../components/shown';
 import { SiteName } from '../components/site_name';
 import { Bars, barsOf, classEnds } from '../charts/bars';
 import { Spark } from '../charts/spark';
-import { dataPath, linkTo, plainConditions, standingConditions } from '../state/state';
+import { conditions, dataPath, isDifference, linkTo, plainConditions, standingConditions, summary } from '../state/state';
 import { liveTable } from '../state/limits';
+import { measure } from '../state/measure';
 import { exactly } from '../text/names';
+import { formatCount, formatExact } from '../text/units';
 
 const POINTS = 120;
 const SITES = 5;
@@ -31,12 +33,20 @@ export function conditionsOf(name: string, merge: string): Params {
 	return { function_regex: exactly(first) };
 }
 
+/* The moment of the peak, when the graph is of that: a part of it has the bytes of then, not those of its own peak. */
+function atPeak(column: string, chosen: Chosen): Params {
+	const at = summary.value?.peak.at_ns;
+	const part = Object.keys(chosen.conditions).length && !Object.keys(conditions.value).length && !liveTable.value;
+	return part && at && (column === 'bytes' || column === 'blocks') ? { alive_at: `${at}ns` } : {};
+}
+
 export function FlamePane({ chosen }: { chosen: Chosen }) {
 	const params = { ...plainConditions.value, ...chosen.conditions };
 	const series = useAnswer<Series>(dataPath('series'), { ...standingConditions.value, ...chosen.conditions, points: POINTS });
 	const sizes = useAnswer<SumsTable>(dataPath('sums'), { ...params, by: 'size', sort_by: 'key' });
 	const lifetimes = useAnswer<SumsTable>(liveTable.value ? null : dataPath('sums'), { ...params, by: 'lifetime', sort_by: 'key' });
-	const sites = useAnswer<SumsTable>(dataPath('sums'), { ...params, count: SITES });
+	const { column, format } = measure.value;
+	const sites = useAnswer<SumsTable>(dataPath('sums'), { ...params, ...atPeak(column, chosen), sort_by: column, count: SITES });
 	return (
 		<div class="flame-pane" aria-label={`more of ${chosen.words}`} role="group">
 			<section aria-label="live bytes over the run">
@@ -60,16 +70,21 @@ export function FlamePane({ chosen }: { chosen: Chosen }) {
 				</section>
 			)}
 			<section aria-label="sites">
-				<h2>Sites</h2>
+				<h2>
+					{isDifference.value ? 'Sites, after' : 'Sites'}{' '}
+					{sites.data ? (
+						<span class="muted" title={formatExact(sites.data.all[column])}>
+							{sites.data.rows > SITES ? `${SITES} of ${formatCount(sites.data.rows)}, ` : ''}of {format(sites.data.all[column])}
+						</span>
+					) : null}
+				</h2>
 				<Shown answer={sites} height={110}>
 					{(data) => (
 						<table class="rows">
 							<tbody>
 								{data.key.map((key, row) => (
 									<tr key={row}>
-										<td>
-											<Bytes value={data.bytes[row]!} />
-										</td>
+										<td title={formatExact(data[column][row]!)}>{format(data[column][row]!)}</td>
 										<td class="text site-cell">
 											<a href={linkTo({ page: 'sites', view: { sel: String(data.keys[0]!.backtrace_id?.[key ?? 0] ?? '') } })}>
 												<SiteName

@@ -4,7 +4,7 @@ import { measure } from '../state/measure';
 import { place, summary } from '../state/state';
 import { formatTime } from '../text/units';
 
-/** "at 2.89 s, the peak", "at 1.20 s", "from 1.00 s to 2.00 s". */
+/** "at 2.89 s, the peak", "at 1.20 s", "at 2.00 s, allocated since 1.00 s", "from 1.00 s to 2.00 s". */
 export function momentWords(): string {
 	const { brush, conditions } = place.value;
 	const peak = summary.value?.peak.at_ns;
@@ -12,14 +12,16 @@ export function momentWords(): string {
 	if (!brush) return Object.keys(conditions).length || !peak ? 'at its peak' : `at ${formatTime(peak)}, the peak`;
 	if (brush.mode === 'moment') return `at ${formatTime(brush.to)}`;
 	if (brush.mode === 'peak' && brush.peak !== undefined) return `at ${formatTime(brush.peak)}`;
+	if (brush.mode === 'kept' && ['bytes', 'blocks'].includes(measure.value.column)) return `at ${formatTime(brush.to)}, allocated since ${formatTime(brush.from)}`;
 	return `from ${formatTime(brush.from)} to ${formatTime(brush.to)}`;
 }
 
 /** What the metric counts, as a sentence says it behind the number. */
 export function metricWords(): string {
 	const { metric, column } = measure.value;
-	if (metric === 'bytes') return column === 'total' ? 'allocated' : 'live';
-	if (metric === 'blocks') return column === 'calls' ? 'blocks' : 'blocks live';
+	const all = place.value.brush?.mode === 'freed' ? 'freed' : 'allocated';
+	if (metric === 'bytes') return column === 'total' ? all : 'live';
+	if (metric === 'blocks') return column === 'calls' ? `blocks ${all}` : 'blocks live';
 	return { calls: 'calls', temporary: 'temporary calls', slack: 'slack', leaked: 'never freed' }[metric];
 }
 

@@ -55,7 +55,7 @@ function sentence(rows: ThreadGroup[], columns: ThreadGroup[], matrix: number[][
 	const whole = sums.reduce((sum, value) => sum + value, 0);
 	const { format } = measure.value;
 	const threads = `${formatCount(count)} thread${count === 1 ? '' : 's'}`;
-	const parts = [liveTable.value ? `${format(whole)} ${metricWords()} of ${threads}` : `${threads} allocated ${format(whole)}${column === 'total' ? '' : ` ${WORDS[column]}`}`];
+	const parts = [liveTable.value ? `${format(whole)} ${metricWords()} of ${threads}` : `${threads} allocated ${format(whole)}${column === 'total' ? '' : ` ${WORDS[column]}`}${place.value.brush?.mode === 'freed' ? ' of what was freed here' : ''}`];
 	if (!whole) return `${parts[0]}.`;
 	const first = sums.indexOf(Math.max(...sums));
 	if (rows.length > 1) parts.push(`${rows[first]!.name} ${formatPercent(sums[first]!, whole)} of it`);
