@@ -30,6 +30,8 @@ import { LateChoice, Legend } from './legend';
 import '../../styles/strip.css';
 
 const FLAG_ROWS = 28;
+/* Room that the peak's label takes at most; with less at its right it stands at its left. */
+const PEAK_LABEL = 110;
 const SNAP = 6;
 const CLICK = 3;
 
@@ -265,7 +267,7 @@ function Overlay({ curves, span, width, height, series }: OverlayProps) {
 			{peak && !liveTable.value && peak.at_ns >= span.from && peak.at_ns <= span.to ? (
 				<button
 					type="button"
-					class={`peak-flag${part(peak.at_ns) > 0.8 ? ' left' : ''}`}
+					class={`peak-flag${(1 - part(peak.at_ns)) * width < PEAK_LABEL ? ' left' : ''}`}
 					style={{ left: percent(peak.at_ns) }}
 					title={`most memory, at ${formatTime(peak.at_ns)} (P)`}
 					onClick={() => chooseMoment(peak.at_ns)}
