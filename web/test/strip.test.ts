@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { dragged } from '../src/charts/strip/drag';
 import { placeFlags, snap } from '../src/charts/strip/flags';
-import { askedSteps, nearestKnown, nearestStep, rateCurves, resample, stacked, stripCurves } from '../src/charts/strip/strip_data';
+import { askedSteps, nearestKnown, nearestStep, rateCurves, resample, sampledSteps, stacked, stripCurves } from '../src/charts/strip/strip_data';
 
 describe('curves', () => {
 	test('samples are steps: nobody saw what was between two', () => {
@@ -51,6 +51,14 @@ const series = {
 
 test('untouched memory is only known near a sample', () => {
 	expect([...stripCurves(series, true).untouched]).toEqual([1, 0, 0, 0, 0, 0, 0, 0, 0, 1]);
+});
+
+test('the resident line is only drawn between samples that are near each other', () => {
+	expect([...stripCurves(series, true).line!.known!]).toEqual([1, 0, 0, 0, 0, 0, 0, 0, 0, 1]);
+	const known = (at: number[]) => [...sampledSteps(at, steps, 1000)];
+	expect(known([100, 200, 300, 800, 900])).toEqual([1, 1, 1, 0, 0, 0, 0, 1, 1, 1]);
+	expect(known(steps)).toEqual(steps.map(() => 1));
+	expect(known([450, 520])).toEqual([0, 1, 1, 1, 1, 1, 1, 0, 0, 0]);
 });
 
 test('calls a second are those of the step, which may be longer or shorter than others', () => {

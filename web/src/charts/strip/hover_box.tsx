@@ -13,7 +13,7 @@ export function HoverBox(props: { curves: StripCurves; step: number; x: number }
 					{formatTime((curves.x[step] ?? 0) * 1e9)} · {formatBytes((curves.live[step] ?? 0) - slackOf(curves, step))} live
 				</caption>
 				<tbody>
-					{curves.line ? (
+					{curves.line && curves.line.known?.[step] !== 0 ? (
 						<tr>
 							<td>
 								<span class="line-key" />

@@ -113,7 +113,9 @@ function bandSeries(curves: StripCurves): uPlot.Series[] {
 /** The columns that uPlot wants for bandSeries(). */
 function columns(curves: StripCurves): uPlot.AlignedData {
 	const edges = stacked(curves.bands).reverse();
-	return [curves.x, ...edges, ...(curves.line ? [curves.line.values] : []), ...(curves.kept ? [curves.kept] : [])] as uPlot.AlignedData;
+	const { line } = curves;
+	const drawn = line?.known ? Array.from(line.values, (value, i) => (line.known![i] ? value : null)) : line?.values;
+	return [curves.x, ...edges, ...(drawn ? [drawn] : []), ...(curves.kept ? [curves.kept] : [])] as uPlot.AlignedData;
 }
 
 export interface StripPlot {

@@ -117,7 +117,7 @@ export function Strip(props: { plotHeight: number; legend: boolean }) {
 	const rates = place.value.page === 'overview' && place.value.view.by === RATES;
 	const whole = !(place.value.page === 'overview' && place.value.view.by) && !Object.keys(standingConditions.value).length;
 	const kept = useKeptPages(answer.data);
-	const plain = useMemo(() => (answer.data ? (rates ? rateCurves(answer.data) : stripCurves(answer.data, whole, unfreed())) : null), [answer.data, rates, unfreed()]);
+	const plain = useMemo(() => (answer.data ? (rates ? rateCurves(answer.data) : stripCurves(answer.data, whole, unfreed(), duration.value)) : null), [answer.data, rates, unfreed(), duration.value]);
 	const curves = useMemo(() => plain && { ...plain, kept }, [plain, kept]);
 	usePeakOfRange();
 	usePlot(host, curves, width, props.plotHeight + AXIS_BELOW, span);

@@ -20,8 +20,8 @@ export interface StripCurves {
 	x: Column;
 	/** From below. */
 	bands: Band[];
-	/** Drawn over the bands: resident memory, null if the recording has no samples of it, or frees a second. */
-	line: { name: string; values: Column } | null;
+	/** Drawn over the bands, in steps that are known: resident memory, null if the recording has no samples of it, or frees a second. */
+	line: { name: string; values: Column; known?: Uint8Array } | null;
 	/** Bytes of pages that live blocks keep, where that is known: a line through these points. */
 	kept?: KeptPages | null;
 	format: (value: number) => string;
@@ -52,6 +52,23 @@ const NEAR = 1 / 100;
 export function isSampled(series: Series, at: number): boolean {
 	const reach = (series.end_ns - series.start_ns) * NEAR;
 	return series.memory.at_ns.some((time) => Math.abs(time - at) <= reach);
+}
+
+/**
+ * Which moments of `x` lie between samples that are near each other, or near the first or the last one. Near is a twentieth
+ * of the run, of regular samples four times their distance, and never more than a quarter of the run.
+ */
+export function sampledSteps(at: number[], x: number[], run: number): Uint8Array {
+	const gaps = at.slice(1).map((time, i) => time - at[i]!).sort((a, b) => a - b);
+	const reach = Math.max(run / 20, Math.min(run / 4, 4 * (gaps[gaps.length >> 1] ?? 0)));
+	let next = 0;
+	return Uint8Array.from(x, (time) => {
+		while (next < at.length && at[next]! <= time) next++;
+		const before = at[next - 1] ?? -Infinity;
+		const after = at[next] ?? Infinity;
+		const gap = next === 0 ? after - time : next === at.length ? time - before : after - before;
+		return gap <= reach || time === before ? 1 : 0;
+	});
 }
 
 function untouchedSteps(series: Series, live: Column, resident: Column | null): Uint8Array {
@@ -106,9 +123,9 @@ function memoryBands(series: Series, live: Column): Band[] {
 
 /**
  * `whole`: the curves are of all blocks, by their fate. Only then what is resident beyond them says something.
- * `unfreed`: what that is called which was not freed.
+ * `unfreed`: what that is called which was not freed. `run`: nanoseconds of the whole run, of which `series` may be a part.
  */
-export function stripCurves(series: Series, whole: boolean, unfreed = 'never freed'): StripCurves {
+export function stripCurves(series: Series, whole: boolean, unfreed = 'never freed', run = series.end_ns - series.start_ns): StripCurves {
 	const bands = curveBands(series, unfreed);
 	const slack = Float64Array.from(series.live_slack);
 	bands.push({ colour: 'slack', name: 'slack', values: slack });
@@ -118,7 +135,7 @@ export function stripCurves(series: Series, whole: boolean, unfreed = 'never fre
 	return {
 		x: Float64Array.from(series.at_ns, (ns) => ns / 1e9),
 		bands: whole ? [...bands, ...memoryBands(series, live)] : bands,
-		line: resident && { name: 'resident', values: resident },
+		line: resident && { name: 'resident', values: resident, known: sampledSteps(memory.at_ns, series.at_ns, run) },
 		format: formatBytes,
 		live,
 		untouched: untouchedSteps(series, live, resident),
