@@ -129,4 +129,11 @@ export interface Facts {
 	unseen: { kind: string; text: string }[];
 }
 
+/** A thread by its name and its number: names are no more than fifteen letters, and several threads have the same. */
+export function threadWords(id: number | null): string {
+	if (id === null) return 'no thread';
+	const name = summary.value?.threads.find((thread) => thread.thread === id)?.name;
+	return name ? `${name} ${id}` : String(id);
+}
+
 export const facts = computed(() => (summary.value?.facts as Facts | undefined) ?? null);

@@ -11,16 +11,10 @@ import { SiteName } from '../components/site_name';
 import { FLUID, Table, type Column } from '../components/table';
 import { say } from '../state/say';
 import { liveTable } from '../state/limits';
-import { dataPath, duration, go, place, plainConditions, summary } from '../state/state';
+import { dataPath, duration, go, place, plainConditions, threadWords } from '../state/state';
 import { formatBytes, formatCount, formatExact, formatTime } from '../text/units';
 import { BlockDrawer } from './block_drawer';
 import { addressText, livedText, nanoseconds, parseJump } from './block_text';
-
-/* Threads by their names; a number where there is none. */
-function threadName(id: number | null): string {
-	if (id === null) return 'no thread';
-	return summary.value?.threads.find((thread) => thread.thread === id)?.name ?? String(id);
-}
 
 const COLUMNS: Column<Allocation>[] = [
 	{ name: 'number', head: '#', width: '96px', cell: (block) => formatExact(block.number) },
@@ -33,10 +27,10 @@ const COLUMNS: Column<Allocation>[] = [
 		cell: (block) => <span class={block.deallocation ? '' : 'never-freed'}>{livedText(block)}</span>,
 	},
 	{
-		name: 'thread', head: 'thread › freed by', width: '156px', text: true,
+		name: 'thread', head: 'thread › freed by', width: '232px', text: true,
 		cell: ({ thread, deallocation }) => {
-			const by = deallocation && deallocation.thread !== thread ? ` › ${threadName(deallocation.thread)}` : '';
-			return threadName(thread) + by;
+			const by = deallocation && deallocation.thread !== thread ? ` › ${threadWords(deallocation.thread)}` : '';
+			return threadWords(thread) + by;
 		},
 	},
 	{ name: 'fate', head: 'fate', width: '64px', text: true, cell: (block) => (block.deallocation ? 'freed' : 'alive') },
@@ -139,7 +133,7 @@ export function Allocations() {
 				) : (
 					<div class="skeleton" style={{ minHeight: '300px' }} aria-busy="true" />
 				)}
-				{block ? <BlockDrawer key={block.number} block={block} thread={threadName} onClose={() => go({ view: { row: '' } })} /> : null}
+				{block ? <BlockDrawer key={block.number} block={block} thread={threadWords} onClose={() => go({ view: { row: '' } })} /> : null}
 			</div>
 		</>
 	);

@@ -4,7 +4,7 @@ import type { Findings } from '../api/findings';
 import { useAnswer } from '../api/answer';
 import { fileFacts } from '../api/file';
 import { ownFrame, Stack } from '../components/stack';
-import { dataPath, facts, summary } from '../state/state';
+import { dataPath, facts, summary, threadWords } from '../state/state';
 import { shortName } from '../text/names';
 import { formatBytes, formatCount, formatTime } from '../text/units';
 
@@ -53,12 +53,11 @@ export function PeakReached() {
 	const id = peak?.backtrace_id ?? null;
 	const answer = useAnswer<Backtrace>(id === null ? null : dataPath(`backtrace/${id}`));
 	if (!peak || id === null || !answer.data) return null;
-	const thread = summary.value?.threads.find((one) => one.thread === peak.thread)?.name ?? `${peak.thread ?? 'no thread'}`;
 	const own = ownFrame(answer.data);
 	return (
 		<details class="run-facts">
 			<summary>
-				The peak was reached by thread {thread}
+				The peak was reached by thread {threadWords(peak.thread)}
 				{own?.function ? (
 					<>
 						{' '}

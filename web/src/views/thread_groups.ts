@@ -15,6 +15,10 @@ export interface ThreadGroup {
 	group: boolean;
 }
 
+/** The number (tid) of a thread that has a name, too. */
+export const tidOf = ({ group, name, threads: [thread] }: ThreadGroup): string =>
+	group || thread === null || thread === undefined || name === String(thread) ? '' : String(thread);
+
 export const NO_THREAD = 'no thread';
 
 const patternOf = (name: string): string => name.replace(/\d+/g, '*');

@@ -12,7 +12,7 @@ import { measure } from '../state/measure';
 import { dataPath, linkTo, place, plainConditions } from '../state/state';
 import { formatBytes, formatCount, formatPercent } from '../text/units';
 import { metricWords } from './moment_words';
-import { groupThreads, matrixOf, threadsOf, type ThreadGroup } from './thread_groups';
+import { groupThreads, matrixOf, threadsOf, tidOf, type ThreadGroup } from './thread_groups';
 import '../styles/threads.css';
 
 const SPARK_POINTS = 48;
@@ -70,6 +70,8 @@ function sentence(rows: ThreadGroup[], columns: ThreadGroup[], matrix: number[][
 	return `${parts.join('; ')}.`;
 }
 
+const Tid = ({ of }: { of: ThreadGroup }) => <span class="muted">{tidOf(of)}</span>;
+
 function Matrix({ rows, columns, matrix, whole }: { rows: ThreadGroup[]; columns: ThreadGroup[]; matrix: number[][]; whole: number }) {
 	const { format } = measure.value;
 	const most = Math.max(1, ...matrix.flat());
@@ -84,7 +86,7 @@ function Matrix({ rows, columns, matrix, whole }: { rows: ThreadGroup[]; columns
 						<tr>
 							<th class="text">allocated by ↓ freed by →</th>
 							{columns.map((column) => (
-								<th key={column.key}>{column.threads[0] === null ? 'never freed' : column.name}</th>
+								<th key={column.key}>{column.threads[0] === null ? 'never freed' : column.name} <Tid of={column} /></th>
 							))}
 						</tr>
 					</thead>
@@ -92,7 +94,7 @@ function Matrix({ rows, columns, matrix, whole }: { rows: ThreadGroup[]; columns
 						{rows.map((row, y) => (
 							<tr key={row.key}>
 								<th class="text" scope="row">
-									{row.name}
+									{row.name} <Tid of={row} />
 								</th>
 								{columns.map((column, x) => {
 									const value = matrix[y]![x]!;
@@ -191,7 +193,7 @@ function Drawn({ data, curves, open, toggle }: { data: SumsTable; curves: SumsTa
 												</button>
 											) : (
 												<a href={linkTo({ page: 'sites', conditions: { ...place.value.conditions, ...(group.threads[0] === null ? {} : { thread: String(group.threads[0]) }) } })}>
-													{group.name} <span class="muted">{group.threads[0] ?? ''}</span>
+													{group.name} <Tid of={group} />
 												</a>
 											)}
 										</td>
