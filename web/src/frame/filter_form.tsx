@@ -6,11 +6,16 @@ import { go, place } from '../state/state';
 
 const inputId = (name: string) => `condition-${name}`;
 
+/* What it asks, in the words of its help: "bytes as requested ≥". A moment's help says which side it bounds. */
+function wordsOf({ name, kind, text }: Condition): string {
+	const bound = kind === 'MOMENT' ? null : /_(min|max)$/.exec(name);
+	return bound ? `${text} ${bound[1] === 'min' ? '≥' : '≤'}` : text;
+}
+
 function Field(props: { condition: Condition; value: string; onChange: (value: string) => void }) {
 	const { condition, value } = props;
 	const shared = {
 		id: inputId(condition.name),
-		'aria-describedby': `${inputId(condition.name)}-text`,
 		value,
 	};
 	if (condition.choices)
@@ -60,15 +65,15 @@ export function FilterForm({ onClose }: { onClose: () => void }) {
 				<div class="conditions" tabIndex={0} role="group" aria-label="conditions">
 					{CONDITIONS.filter(matches).map((condition) => (
 						<div class="condition" key={condition.name}>
-							<label for={inputId(condition.name)}>{condition.name}</label>
+							<label for={inputId(condition.name)}>{wordsOf(condition)}</label>
 							<Field
 								condition={condition}
 								value={values[condition.name] ?? ''}
 								onChange={(value) => setValues({ ...values, [condition.name]: value })}
 							/>
-							<span class="muted" id={`${inputId(condition.name)}-text`}>
-								{condition.text}
-							</span>
+							<code class="muted" title="its name in addresses, commands and docs/filter.md">
+								{condition.name}
+							</code>
 						</div>
 					))}
 				</div>
