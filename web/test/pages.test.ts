@@ -30,6 +30,8 @@ describe('classes', () => {
 		expect(found.map((one) => classText(one, 'lifetime'))).toEqual(['1.00\u00a0µs to 2.00\u00a0µs', 'never freed']);
 		expect(classConditions(found, 'lifetime')).toEqual({ lifetime_min: '1001ns' });
 		expect(classConditions(found.slice(1), 'lifetime')).toEqual({ lifetime: 'only_leaked' });
+		const clock = sums([{ name: [null, null], least: [0, 65], largest: [1, 128] }], { key: [0, 1] });
+		expect(classesOf(clock, 0, 'lifetime').map((one) => classText(one, 'lifetime'))).toEqual(['0 ns to 64 ns', '65 ns to 128 ns']);
 		expect(classConditions([], 'size')).toEqual({});
 	});
 	it('are conditions with both ends', () => {

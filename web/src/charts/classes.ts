@@ -14,6 +14,9 @@ export interface Class {
 	leaked: boolean;
 }
 
+/* Clocks are finer than this. */
+const CLOCK_NS = 10_000;
+
 const formatOf = (by: ClassBy) => (by === 'size' ? formatBytes : formatTime);
 
 /** "257 B to 512 B", "never freed". */
@@ -37,6 +40,9 @@ export function classesOf(sums: SumsTable, which: 0 | 1, by: ClassBy): Class[] {
 		found.push({ least, largest: keys!.largest?.[key] ?? null, key, leaked: by === 'lifetime' && least === null });
 	}
 	found.sort((a, b) => (a.least ?? Infinity) - (b.least ?? Infinity));
+	// No clock tells 0 ns from 1 ns: what it cannot tell from nothing reaches to the shortest time that it did tell.
+	const [first, next] = found;
+	if (by === 'lifetime' && first?.least === 0 && next?.least && next.least <= CLOCK_NS) first.largest = next.least - 1;
 	if (by === 'time') return found;
 	return found.flatMap((one, i) => {
 		const gap = i ? missing(found[i - 1]!, one) : 0;
