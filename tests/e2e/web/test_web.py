@@ -2,6 +2,7 @@
 import json
 import random
 import re
+import shutil
 import subprocess
 import urllib.parse
 
@@ -10,7 +11,7 @@ import pytest
 from browser import PAGES
 from processes import wait_for
 from streams import Process
-from page_sound import assert_sound
+from page_sound import CUT, assert_sound
 
 NBSP = "\u00a0"
 
@@ -137,6 +138,26 @@ def test_sorting_asks_the_server(page, server):
     sums = server.json("/data/last/sums", by="function", sort_by="calls")
     names = [re.split(r"[(<]| \[", sums["keys"][0]["name"][key])[0].split("::")[-1] for key in sums["key"]]
     assert [name.split("::")[-1] for name in shown] == names[:len(shown)]
+
+
+@pytest.mark.long
+def test_long_names_stay_in_the_window(browse, serve, record, recording, tmp_path):
+    """A program's in the menu of recordings, a condition's where nothing matches, and the peak's label."""
+    program = tmp_path / "a-service-with-a-rather-long-name-of-its-own"
+    shutil.copy("/bin/true", program)
+    server = serve(recording, record([program]).path)
+    page = browse(server)
+    names = {one["executable"]: one["id"] for one in server.json("/list")}
+    for width in (380, 700, 780, 860):
+        page.size(width, 900)
+        page.open(f"#/flame?r={names[str(program)]}&function_regex={'a_long_pattern' * 5}")
+        assert page.run("return document.documentElement.scrollWidth") <= width
+        assert not page.run(CUT)
+        menu, search = page.run("return ['.recording .menu button', '.search'].map((css) => document.querySelector(css)"
+                                ".getBoundingClientRect()).map(({left, right, top, bottom}) => [left, right, top, bottom])")
+        assert menu[1] <= search[0] or menu[3] <= search[2], (width, menu, search)
+        page.open(f"#/overview?r={names[next(name for name in names if 'web_server' in name)]}")
+        assert page.run("return document.querySelector('.peak-flag').getBoundingClientRect().right") <= width
 
 
 @pytest.mark.long
