@@ -194,9 +194,11 @@ static struct err *export_diff(const struct options *options, const struct wante
 	struct diff *diff;
 	struct err *err;
 
-	for (int i = 0; i < DIFF_SIDES; i++)
+	for (int i = 0; i < DIFF_SIDES; i++) {
 		sides[i] = (struct diff_side){sources[i].narrowed.recording,
 					      sources[i].narrowed.symbolized, 1};
+		subject.moments[i] = sources[i].operand.moment;
+	}
 	err = diff_create(sides, &diff);
 	if (err)
 		return err;

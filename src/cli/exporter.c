@@ -25,7 +25,7 @@ static struct err *write_flamegraph_diff(struct buf *buf, const struct export_su
 
 	return err ? err
 		   : flamegraph_write_diff(buf, subject->diff, &tree, subject->show,
-					   subject->metric, subject->exact);
+					   subject->metric, subject->exact, subject->moments);
 }
 
 static struct err *write_flamegraph(struct buf *buf, const struct export_subject *subject)

@@ -20,6 +20,7 @@ struct export_subject {
 	enum tree_fold fold;
 	const struct diff *diff; /* from the baseline; NULL: there is none */
 	enum diff_show show;
+	const char *moments[DIFF_SIDES]; /* of the diff, as typed; NULL: the whole run */
 	bool exact;
 	const struct html_export *html;
 };

@@ -170,7 +170,8 @@ static struct err *write_trees(struct buf *buf, const struct diff *diff)
 
 		err = diff_tree_create(diff, METRIC_TOTAL, TREE_WHOLE, show, &tree);
 		if (!err)
-			err = flamegraph_write_diff(buf, diff, &tree, show, METRIC_TOTAL, true);
+			err = flamegraph_write_diff(buf, diff, &tree, show, METRIC_TOTAL, true,
+						    (const char *const[DIFF_SIDES]){"peak"});
 		diff_tree_deinit(&tree);
 	}
 	return err;

@@ -304,7 +304,8 @@ struct err *flamegraph_write(struct buf *buf, const struct recording *recording,
 
 struct err *flamegraph_write_diff(struct buf *buf, const struct diff *diff,
 				  const struct diff_tree *tree, enum diff_show show,
-				  enum metric metric, bool exact)
+				  enum metric metric, bool exact,
+				  const char *const moments[DIFF_SIDES])
 {
 	static const char *const notes[] = {
 		[DIFF_SHOW_LARGER] = "widths: the larger of before and after, in all",
@@ -323,8 +324,12 @@ struct err *flamegraph_write_diff(struct buf *buf, const struct diff *diff,
 
 	if (err)
 		return err;
-	text_report_title(&title, recording_facts(diff->sides[DIFF_BEFORE]), TITLE_COLUMNS);
-	buf_text(&title, " \xe2\x86\x92 ");
-	text_report_title(&title, recording_facts(diff->sides[DIFF_AFTER]), TITLE_COLUMNS);
+	for (int side = 0; side < DIFF_SIDES; side++) {
+		if (side == DIFF_AFTER)
+			buf_text(&title, " \xe2\x86\x92 ");
+		text_report_title(&title, recording_facts(diff->sides[side]), TITLE_COLUMNS);
+		if (moments[side])
+			buf_printf(&title, " at %s", moments[side]);
+	}
 	return write_graph(buf, &graph, &title);
 }

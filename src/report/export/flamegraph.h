@@ -21,9 +21,11 @@ struct err *flamegraph_write(struct buf *buf, const struct recording *recording,
  * The same of both sides of a diff. Frames have the width of what the tree shows; orange grew, blue
  * fell, the fuller the larger a share of the whole that is; a frame whose change is that of one
  * that it called is grey. New frames have a strong edge, frames that are gone are hatched.
+ * moments: for the title, the moment that a side shows, as typed; NULL: the whole run.
  */
 struct err *flamegraph_write_diff(struct buf *buf, const struct diff *diff,
 				  const struct diff_tree *tree, enum diff_show show,
-				  enum metric metric, bool exact);
+				  enum metric metric, bool exact,
+				  const char *const moments[DIFF_SIDES]);
 
 #endif

@@ -426,6 +426,13 @@ def test_flame_graph_of_both(tool, changed):
     }
 
 
+def test_flame_graph_says_its_moments(tool, changed):
+    before, after = changed
+    out = tool("export", "--to", "flamegraph", "--baseline", f"{before}@0", f"{after}@end").stdout
+    assert re.search(r"<title>[^<]*\(pid \d+\) at 0 → [^<]*\(pid \d+\) at end: peak</title>", out), out[:600]
+    assert " at " not in re.search("<title>(.*?)</title>", tool("export", "--to", "flamegraph", "--baseline", before, after).stdout)[1]
+
+
 def test_flame_graph_of_what_grew_or_fell(tool, changed):
     """Small leaks are seen although something else was emptied: widths are changes of sites."""
     before, after = changed
