@@ -33,8 +33,9 @@ struct err *byte_source_open(const char *name, struct byte_source *ret);
 struct err *byte_source_take(const char *name, int fd, struct byte_source *ret);
 /*
  * From now on byte_source_open() refuses a name that is another user's symbolic link (root's is
- * none): who can write into a directory that we show to others must not choose what they see. To
- * be called before there are threads.
+ * none): who can write into a directory that we show to others must not choose what they see. A
+ * link that is ours or root's must name a file, and no further link. Links below /proc are the
+ * kernel's. To be called before there are threads.
  */
 void byte_source_refuse_links(void);
 struct byte_source byte_source_memory(const char *name, const void *data, size_t size);

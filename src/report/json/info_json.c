@@ -70,7 +70,7 @@ static void put_process(struct json_writer *json, const struct recording_facts *
 				: "unknown");
 }
 
-/* peak_resident: bytes, as far as is known; the process may have had more where "sampled". */
+/* peak_resident: bytes, as far as is known; from samples: the process may have had more. */
 static void put_watch(struct json_writer *json, const struct recording_facts *facts)
 {
 	json_field_bool(json, "watched", facts->watched);
