@@ -10,6 +10,8 @@
 #include "cli/cli.h"
 #include "cli/debug_symbols_option.h"
 #include "cli/limit_options.h"
+#include "cli/moment_operand.h"
+#include "cli/newest.h"
 #include "cli/options.h"
 #include "cli/output.h"
 #include "cli/plumbing_option.h"
@@ -227,21 +229,24 @@ static struct err *read_files(const struct command *command, const struct option
 	return name_baseline(options, check);
 }
 
-static int run(const struct command *command, const struct options *options)
+static int run(const struct command *command, const struct options *given)
 {
+	struct options all = *given;
+	const struct options *options = &all;
 	cleanup(recording_paths_deinit) struct recording_paths paths = {0};
 	cleanup(check_options_deinit) struct check_options check = {0};
 	struct err *err;
 
 	buf_init(&check.query);
-	if (!read_options(command, options, &check) || !output_spares(options, OUTPUT) ||
-	    !output_spares(options, HTML))
+	if (!moment_operands_take(command, &all) || !read_options(command, options, &check) ||
+	    !output_spares(options, OUTPUT) || !output_spares(options, HTML))
 		return CLI_USAGE;
 	if (!debug_symbols_open(options, &check.symbolizer))
 		return CLI_UNSURE;
 	err = read_files(command, options, &check);
 	if (!err)
-		err = recording_paths_find(options, &paths);
+		err = options->values[MERGE] ? newest_find_merged(options, &paths)
+					     : recording_paths_find(options, &paths);
 	if (!err)
 		err = take_html(command, options, &paths, &check);
 	return err ? check_gate_unsure(err) : check_gate_run(&check.wanted, &paths);

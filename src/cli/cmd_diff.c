@@ -6,6 +6,7 @@
 #include "cli/debug_symbols_option.h"
 #include "cli/diff_source.h"
 #include "cli/metric_option.h"
+#include "cli/newest.h"
 #include "cli/options.h"
 #include "cli/output.h"
 #include "cli/plumbing_option.h"
@@ -242,8 +243,10 @@ static int run_sides(const struct command *command, const struct options *option
 		       : CLI_OK;
 }
 
-static int run(const struct command *command, const struct options *options)
+static int run(const struct command *command, const struct options *given)
 {
+	struct options all = *given;
+	const struct options *options = &all;
 	cleanup(symbolizer_destroy_at) struct symbolizer *symbolizer = NULL;
 	cleanup(plumbing_destroy_at) struct plumbing *plumbing = NULL;
 	cleanup(suppressions_destroy_at) struct suppressions *suppressions = NULL;
@@ -252,7 +255,8 @@ static int run(const struct command *command, const struct options *options)
 	struct err *err;
 	int status;
 
-	if (!read_wanted(command, options, &wanted))
+	if ((!options->values[MERGE] && !newest_pair(command, &all)) ||
+	    !read_wanted(command, options, &wanted))
 		return CLI_USAGE;
 	err = plumbing_option_read(options->values[PLUMBING], &plumbing);
 	if (!err && options->values[SUPPRESSIONS])
@@ -279,7 +283,8 @@ const struct command_body command_diff = {
 		"FILE@peak, "
 		"FILE@end, FILE@MARK compare what was live then. Rows have what changed, the "
 		"largest change first, whether it grew or fell; a recording and itself have none."
-		"\n\n"
+		" Of one recording alone, its middle and its end are compared; without any, your "
+		"newest in the working directory and the one before of the same program.\n\n"
 		"Functions of two builds are the same if function, module and source file have the "
 		"same names; in modules that are the same build in both, each place in the code is "
 		"one of its own.",

@@ -13,6 +13,8 @@
 #include "cli/loaded.h"
 #include "cli/merged.h"
 #include "cli/metric_option.h"
+#include "cli/moment_operand.h"
+#include "cli/newest.h"
 #include "cli/options.h"
 #include "cli/output.h"
 #include "cli/plumbing_option.h"
@@ -171,7 +173,7 @@ static int export_merged(const struct options *options, const struct wanted *wan
 	struct export_subject subject = wanted->subject;
 	cleanup(recording_paths_deinit) struct recording_paths paths = {0};
 	cleanup(merged_close) struct merged merged = {0};
-	struct err *err = recording_paths_find(options, &paths);
+	struct err *err = newest_find_merged(options, &paths);
 
 	if (err)
 		return cli_report_err(err);
@@ -298,8 +300,10 @@ CLEANUP_DEFINE(struct filter *, filter_destroy);
 CLEANUP_DEFINE(struct symbolizer *, symbolizer_destroy);
 CLEANUP_DEFINE(struct plumbing *, plumbing_destroy);
 
-static int run(const struct command *command, const struct options *options)
+static int run(const struct command *command, const struct options *given)
 {
+	struct options all = *given;
+	const struct options *options = &all;
 	const struct exporter *exporter = exporter_find(options->values[TO]);
 	cleanup(filter_destroy_at) struct filter *filter = NULL;
 	cleanup(symbolizer_destroy_at) struct symbolizer *symbolizer = NULL;
@@ -313,7 +317,10 @@ static int run(const struct command *command, const struct options *options)
 	};
 	struct err *err;
 
-	if (!exporter || !metric_option(command, options, METRIC, &wanted.subject.metric) ||
+	if (!exporter || !newest_operand(command, &all) ||
+	    // What is compared has moments of its own.
+	    (!options->values[BASELINE] && !moment_operands_take(command, &all)) ||
+	    !metric_option(command, options, METRIC, &wanted.subject.metric) ||
 	    !options_operands(command, options, 1, merge ? INT32_MAX : 1,
 			      merge ? "a recording" : "one recording") ||
 	    !choice_option(command, options, SHOW, &show) ||
@@ -351,5 +358,7 @@ const struct command_body command_export = {
 		"it. heaptrack: every allocation and free, for heaptrack_gui and heaptrack_print, "
 		"which want a file whose name ends in .gz or .zst, or plain text. pprof: a profile "
 		"for `go tool pprof`, speedscope and others, in seven ways of counting. "
-		"replay: what bytehound's replayer does again, as allocations and frees.",
+		"replay: what bytehound's replayer does again, as allocations and frees.\n\n"
+		"RECORDING@MOMENT is what was live then. Without a recording: your newest in the "
+		"working directory.",
 };

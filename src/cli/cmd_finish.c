@@ -6,6 +6,7 @@
 #include "cli/compress_option.h"
 #include "cli/file_kind.h"
 #include "cli/finished.h"
+#include "cli/moment_operand.h"
 #include "cli/output.h"
 #include "hosted/cleanup.h"
 #include "report/format.h"
@@ -112,6 +113,7 @@ static int run(const struct command *command, const struct options *options)
 	struct err *err;
 
 	if (!options_operands(command, options, 1, INT32_MAX, "a recording") ||
+	    !moment_operands_refuse(command, options) ||
 	    !compress_option(command, options, COMPRESS, &compress))
 		return CLI_USAGE;
 	err = symbolizer_create(&symbolizer);

@@ -4,6 +4,8 @@
 #include "base/compiler.h"
 #include "cli/cli.h"
 #include "cli/loaded.h"
+#include "cli/moment_operand.h"
+#include "cli/newest.h"
 #include "cli/options.h"
 #include "cli/output.h"
 #include "cli/recording_paths.h"
@@ -104,14 +106,17 @@ static struct err *write_all(struct info *info)
 	return NULL;
 }
 
-static int run(const struct command *command, const struct options *options)
+static int run(const struct command *command, const struct options *given)
 {
+	struct options all = *given;
+	const struct options *options = &all;
 	cleanup(recording_paths_deinit) struct recording_paths paths = {0};
 	struct info info = {.options = options, .paths = &paths};
 	struct output output;
 	struct err *err;
 
-	if (!options_operands(command, options, 1, INT32_MAX, "a recording") ||
+	if (!newest_operand(command, &all) || !moment_operands_refuse(command, options) ||
+	    !options_operands(command, options, 1, INT32_MAX, "a recording") ||
 	    !options_exclusive(command, options, exclusive, ARRAY_COUNT(exclusive)))
 		return CLI_USAGE;
 	err = recording_paths_find(options, &paths);

@@ -1,6 +1,5 @@
 /* mallow report: text, JSON or CSV on standard output. This file reads what is wanted. */
 #include "analysis/filter/filter_maps.h"
-#include "analysis/filter/moment.h"
 #include "base/compiler.h"
 #include "cli/choice_option.h"
 #include "cli/cli.h"
@@ -8,6 +7,8 @@
 #include "cli/debug_symbols_option.h"
 #include "cli/filter_options.h"
 #include "cli/metric_option.h"
+#include "cli/moment_operand.h"
+#include "cli/newest.h"
 #include "cli/options.h"
 #include "cli/plumbing_option.h"
 #include "cli/recording_paths.h"
@@ -31,7 +32,6 @@ enum {
 	BY,
 	INCLUSIVE,
 	HISTOGRAM,
-	AT,
 	SUPPRESSIONS,
 	ERRORS,
 	POOLS,
@@ -81,10 +81,6 @@ static const struct option_spec options_of_report[] = {
 		       .value = "WHAT",
 		       .text = "how many allocations are how large, or lived how long",
 		       .choices = "size lifetime"},
-	[AT] = {.name = "at",
-		.value = "MOMENT",
-		.text = "what was live then: a time since the start (1m30s), a part of the run "
-			"(50%), peak, end, on#2, off#2, a mark, or UNIX seconds"},
 	[SUPPRESSIONS] = {.name = "suppressions",
 			  .value = "FILE",
 			  .text = "leaks that are known are not counted: lines leak:PATTERN as "
@@ -108,25 +104,40 @@ static const struct option_spec options_of_report[] = {
 	[DEBUG_SYMBOLS] = DEBUG_SYMBOLS_OPTION,
 };
 
-static const int exclusive[][2] = {{JSON, CSV},           {JSON, TREE},
-				   {CSV, TREE},           {CSV, ERRORS},
-				   {CSV, POOLS},          {BY, TREE},
-				   {BY, HISTOGRAM},       {BY, ERRORS},
-				   {BY, POOLS},           {HISTOGRAM, TREE},
-				   {HISTOGRAM, SORT},     {HISTOGRAM, TOP},
-				   {HISTOGRAM, MERGE},    {HISTOGRAM, ERRORS},
-				   {HISTOGRAM, POOLS},    {HISTOGRAM, SUPPRESSIONS},
-				   {AT, ERRORS},          {AT, POOLS},
-				   {AT, MERGE},           {SUPPRESSIONS, ERRORS},
-				   {SUPPRESSIONS, POOLS}, {ERRORS, TREE},
-				   {ERRORS, SORT},        {ERRORS, MERGE},
-				   {POOLS, TREE},         {POOLS, ERRORS},
-				   {PLUMBING, HISTOGRAM}, {WIDTH, FULL},
-				   {WIDTH, JSON},         {WIDTH, CSV},
-				   {MAPPINGS, TREE},      {MAPPINGS, BY},
-				   {MAPPINGS, HISTOGRAM}, {MAPPINGS, ERRORS},
-				   {MAPPINGS, POOLS},     {MAPPINGS, MERGE},
-				   {MAPPINGS, AT},        {MAPPINGS, SUPPRESSIONS}};
+static const int exclusive[][2] = {{JSON, CSV},
+				   {JSON, TREE},
+				   {CSV, TREE},
+				   {CSV, ERRORS},
+				   {CSV, POOLS},
+				   {BY, TREE},
+				   {BY, HISTOGRAM},
+				   {BY, ERRORS},
+				   {BY, POOLS},
+				   {HISTOGRAM, TREE},
+				   {HISTOGRAM, SORT},
+				   {HISTOGRAM, TOP},
+				   {HISTOGRAM, MERGE},
+				   {HISTOGRAM, ERRORS},
+				   {HISTOGRAM, POOLS},
+				   {HISTOGRAM, SUPPRESSIONS},
+				   {SUPPRESSIONS, ERRORS},
+				   {SUPPRESSIONS, POOLS},
+				   {ERRORS, TREE},
+				   {ERRORS, SORT},
+				   {ERRORS, MERGE},
+				   {POOLS, TREE},
+				   {POOLS, ERRORS},
+				   {PLUMBING, HISTOGRAM},
+				   {WIDTH, FULL},
+				   {WIDTH, JSON},
+				   {WIDTH, CSV},
+				   {MAPPINGS, TREE},
+				   {MAPPINGS, BY},
+				   {MAPPINGS, HISTOGRAM},
+				   {MAPPINGS, ERRORS},
+				   {MAPPINGS, POOLS},
+				   {MAPPINGS, MERGE},
+				   {MAPPINGS, SUPPRESSIONS}};
 
 /* The view of the option that was given. These options exclude each other. */
 static enum report_view view_of(const struct options *options)
@@ -227,27 +238,7 @@ static bool fits_mappings(const struct filter *filter)
 	return true;
 }
 
-/* Adds --at to the filter as the condition alive_at. */
-static bool add_moment(const struct options *options, struct filter *filter)
-{
-	const char *at = options->values[AT];
-	struct moment moment;
-	struct err *err;
-
-	if (!at)
-		return true;
-	if (!moment_parse(at, &moment)) {
-		cli_error(CLI_USAGE, "'%s' is no value of --at: %s is wanted", at, moment_allowed);
-		return false;
-	}
-	err = filter_set(filter, "alive_at", at);
-	if (!err)
-		return true;
-	cli_report_err(err);
-	return false;
-}
-
-/* Reads the filter, --at included. *ret is never NULL. */
+/* Reads the filter. *ret is never NULL. */
 static bool read_filter(const struct command *command, const struct options *options,
 			struct filter **ret)
 {
@@ -256,13 +247,11 @@ static bool read_filter(const struct command *command, const struct options *opt
 	if (!filter_options_read(command, options, ret) ||
 	    !filter_options_exclude(command, options, ERRORS) ||
 	    !filter_options_exclude(command, options, POOLS) ||
-	    !filter_options_exclude(command, options, MERGE) ||
-	    !filter_options_exclude_one(command, options, AT, "alive-at"))
+	    !filter_options_exclude(command, options, MERGE))
 		return false;
 	err = *ret ? NULL : filter_create(ret);
 	if (!err)
-		return add_moment(options, *ret) &&
-		       (!options->values[MAPPINGS] || fits_mappings(*ret));
+		return !options->values[MAPPINGS] || fits_mappings(*ret);
 	cli_report_err(err);
 	return false;
 }
@@ -292,8 +281,10 @@ CLEANUP_DEFINE(struct filter *, filter_destroy);
 CLEANUP_DEFINE(struct symbolizer *, symbolizer_destroy);
 CLEANUP_DEFINE(struct plumbing *, plumbing_destroy);
 
-static int run(const struct command *command, const struct options *options)
+static int run(const struct command *command, const struct options *given)
 {
+	struct options all = *given;
+	const struct options *options = &all;
 	cleanup(recording_paths_deinit) struct recording_paths paths = {0};
 	cleanup(filter_destroy_at) struct filter *filter = NULL;
 	cleanup(symbolizer_destroy_at) struct symbolizer *symbolizer = NULL;
@@ -306,17 +297,20 @@ static int run(const struct command *command, const struct options *options)
 		.view = view_of(options),
 		.inclusive = options->values[INCLUSIVE] != NULL,
 		.merge = options->values[MERGE] != NULL,
-		.at = options->values[AT],
 	};
-	int status = read_wanted(command, options, &wanted, &filter, &plumbing);
 	struct err *err;
+	int status;
 
+	if (!newest_operand(command, &all) || !moment_operands_take(command, &all))
+		return CLI_USAGE;
+	status = read_wanted(command, options, &wanted, &filter, &plumbing);
 	if (status == CLI_OK && !debug_symbols_open(options, &symbolizer))
 		status = CLI_FAILED;
 	if (status == CLI_OK) {
 		wanted.naming.symbolizer = symbolizer;
 		wanted.naming.plumbing = plumbing;
-		err = recording_paths_find(options, &paths);
+		err = wanted.merge ? newest_find_merged(options, &paths)
+				   : recording_paths_find(options, &paths);
 		status = err ? cli_report_err(err) : report_writer_run(&wanted, &paths);
 	}
 	suppressions_destroy(wanted.leaks);
@@ -340,8 +334,13 @@ const struct command_body command_report = {
 		"sizes there is the own peak instead, the most that they had live.\n\n"
 		"Suppressions hide what leaks by a stack of which a frame's module, function or "
 		"file has the pattern in it, with * for anything, ^ and $ for its ends.\n\n"
+		"MOMENT is a time since the start (1m30s), a part of the run (50%), peak, end, "
+		"on#2, off#2, a mark, or UNIX seconds. RECORDING@MOMENT is --at MOMENT: what was "
+		"live then.\n\n"
+		"Without a recording: your newest in the working directory. "
 		"A directory stands for all recordings in it. Of several, one report comes "
-		"after the other; with --merge the peak is that of all processes together, at "
+		"after the other; with --merge, which takes all of the run that one recording is "
+		"of, the peak is that of all processes together, at "
 		"the moment when they had most memory live, and a process that has ended has "
 		"none.\n\n"
 		"Pools are the program's own arenas and slabs, as it told mallow by "

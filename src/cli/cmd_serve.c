@@ -8,6 +8,8 @@
 #include "cli/debug_symbols_option.h"
 #include "cli/file_kind.h"
 #include "cli/gathering.h"
+#include "cli/moment_operand.h"
+#include "cli/newest.h"
 #include "cli/options.h"
 #include "cli/recording_paths.h"
 #include "cli/serving.h"
@@ -87,10 +89,17 @@ static const struct option_spec options_of_serve[] = {
 
 CLEANUP_DEFINE(struct catalog *, catalog_destroy);
 
+/* What is served when no recording is named: the user's own of the working directory. */
+static char *here[] = {"."};
+
 /* Adds a recording, unless it is in the list. */
-static struct err *add_recording(struct catalog *catalog, const char *path)
+static struct err *add_recording(struct catalog *catalog, const char *path, bool named)
 {
-	struct err *err = file_kind_check(path);
+	struct err *err = NULL;
+
+	if (!named && !newest_is_own(path))
+		return NULL;
+	err = file_kind_check(path);
 
 	return err ? err : catalog_add(catalog, path);
 }
@@ -108,7 +117,7 @@ static bool add_recordings(const char *operand, bool quiet, struct catalog *cata
 
 	cli_report_err(err);
 	for (size_t i = 0; i < paths.items.count; i++) {
-		err = add_recording(catalog, paths.items.items[i]);
+		err = add_recording(catalog, paths.items.items[i], operand != *here);
 		good &= !err || paths.directories;
 		if (quiet && paths.directories)
 			err_destroy(err);
@@ -224,7 +233,7 @@ static int run(const struct command *command, const struct options *given)
 	if (!token_option(options, TOKEN_FILE, &room, &token, &status))
 		return status;
 
-	const struct serving serving = {
+	struct serving serving = {
 		.http =
 			{
 				.interface = interface ? interface : SERVING_INTERFACE,
@@ -244,8 +253,14 @@ static int run(const struct command *command, const struct options *given)
 		.sources = sources_option(options->values[SOURCES]),
 	};
 
+	if (!moment_operands_cut(&all, &serving.moment))
+		return CLI_USAGE;
 	if (!debug_symbols_check(options))
 		return CLI_FAILED;
+	if (!options->operand_count && !options->values[GATHER]) {
+		all.operands = here;
+		all.operand_count = 1;
+	}
 	if (geteuid() == 0 || trust.has_user || trust.all)
 		byte_source_refuse_links();
 	err = start_gathering(options, &trust, &gathering);
@@ -272,7 +287,9 @@ const struct command_body command_serve = {
 		"hold, /openapi.json all paths, parameters and answers. last is the last recording "
 		"of the "
 		"command line, or the newest of a directory given last. New recordings of a "
-		"directory are found, and those still being written are followed.\n\n"
+		"directory are found, and those still being written are followed. Without operands "
+		"those of the working directory are served that are your own. RECORDING@MOMENT is "
+		"the page of what was live then.\n\n"
 		"Only this machine is served, under its own name or address, and only your "
 		"programs and those of root. Other users (--allow-user) and another --interface "
 		"want a token, or --insecure. Nothing but the recordings given "

@@ -6,6 +6,7 @@
 #include "analysis/growing/growing.h"
 #include "cli/cli.h"
 #include "cli/live_output.h"
+#include "cli/moment_operand.h"
 #include "cli/options.h"
 #include "cli/plumbing_option.h"
 #include "cli/setting_options.h"
@@ -266,7 +267,7 @@ static int run(const struct command *command, const struct options *options)
 	struct err *err;
 
 	if (!options_operands(command, options, 1, 1, "a process id or a recording") ||
-	    !read_interval(options, &top.interval))
+	    !moment_operands_refuse(command, options) || !read_interval(options, &top.interval))
 		return CLI_USAGE;
 	top.given = options->operands[0];
 	top.screen.full = options->values[FULL] != NULL;

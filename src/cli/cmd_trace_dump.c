@@ -1,6 +1,7 @@
 /* mallow trace dump: the records of a recording, for grep and for finding faults in mallow. */
 #include "cli/cli.h"
 #include "cli/file_kind.h"
+#include "cli/moment_operand.h"
 #include "cli/options.h"
 #include "cli/output.h"
 #include "report/export/dump.h"
@@ -20,7 +21,8 @@ static int run(const struct command *command, const struct options *options)
 	struct output output;
 	struct err *err;
 
-	if (!options_operands(command, options, 1, 1, "one recording"))
+	if (!options_operands(command, options, 1, 1, "one recording") ||
+	    !moment_operands_refuse(command, options))
 		return CLI_USAGE;
 	err = file_kind_check(options->operands[0]);
 	if (!err)

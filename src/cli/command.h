@@ -14,6 +14,7 @@ struct options;
 /* One option of a subcommand. Its id is its index in the table. */
 struct option_spec {
 	const char *name;     /* "top": --top; NULL: the command has no such option */
+	const char *alias;    /* a former name, which help does not show; NULL: none */
 	const char *value;    /* what help calls its value; NULL: no value */
 	const char *text;     /* what it does */
 	const char *standard; /* the default, for help; NULL or "": not shown */

@@ -10,19 +10,7 @@ void diff_source_deinit(struct diff_source *source)
 	narrowed_close(&source->narrowed);
 	recording_paths_deinit(&source->paths);
 	filter_destroy(source->filter);
-	diff_operand_deinit(&source->operand);
-}
-
-/* Whether the filter has the condition alive_at. filter: may be NULL. */
-static bool has_moment(const struct filter *filter)
-{
-	size_t count;
-	const struct filter_parameter *parameters = filter_parameters(&count);
-
-	for (size_t i = 0; filter && i < count; i++)
-		if (strcmp(parameters[i].name, "alive_at") == 0)
-			return filter_value(filter, i) != NULL;
-	return false;
+	moment_operand_deinit(&source->operand);
 }
 
 int diff_source_read(const struct command *command, const struct options *options,
@@ -30,7 +18,7 @@ int diff_source_read(const struct command *command, const struct options *option
 {
 	struct err *err = NULL;
 
-	if (!diff_operand_parse(typed, &ret->operand) ||
+	if (!moment_operand_parse(typed, &ret->operand) ||
 	    !filter_options_read(command, options, &ret->filter))
 		return CLI_USAGE;
 	if (!ret->operand.moment)
@@ -38,8 +26,8 @@ int diff_source_read(const struct command *command, const struct options *option
 	if (merge)
 		return cli_error(CLI_USAGE, "--merge and the moment of '%s' exclude each other",
 				 typed);
-	if (has_moment(ret->filter))
-		return cli_error(CLI_USAGE, "%s and --alive-at exclude each other", typed);
+	if (filter_alive_at(ret->filter))
+		return cli_error(CLI_USAGE, "%s and --at exclude each other", typed);
 	if (!ret->filter)
 		err = filter_create(&ret->filter);
 	if (!err)

@@ -5,7 +5,7 @@
 #ifndef MALLOW_CLI_DIFF_SOURCE_H
 #define MALLOW_CLI_DIFF_SOURCE_H
 
-#include "cli/diff_operand.h"
+#include "cli/moment_operand.h"
 #include "cli/narrowed.h"
 
 /* What is the same for both sides. */
@@ -17,7 +17,7 @@ struct diff_source_wanted {
 
 /* Zeroed: empty. */
 struct diff_source {
-	struct diff_operand operand;
+	struct moment_operand operand;
 	struct filter *filter; /* NULL: all blocks */
 	struct recording_paths paths;
 	struct narrowed narrowed; /* what is compared, when it is open */

@@ -9,11 +9,9 @@
 #include "hosted/uri.h"
 #include "report/shell_word.h"
 
-#define NAME_MAX_SIZE 40
-
 /* Filled at the first call. Only one thread of the tool calls. */
 static struct option_spec specs[OPTIONS_MAX];
-static char names[OPTIONS_MAX][NAME_MAX_SIZE];
+static char names[OPTIONS_MAX][FILTER_OPTION_SIZE];
 
 const struct option_spec *filter_options(size_t *count)
 {
@@ -21,14 +19,14 @@ const struct option_spec *filter_options(size_t *count)
 
 	assert(*count <= OPTIONS_MAX);
 	for (size_t i = 0; !specs[*count - 1].name && i < *count; i++) {
-		assert(strlen(parameters[i].name) < NAME_MAX_SIZE);
-		for (size_t j = 0; parameters[i].name[j]; j++)
-			names[i][j] = parameters[i].name[j] == '_' ? '-' : parameters[i].name[j];
+		assert(strlen(parameters[i].name) < FILTER_OPTION_SIZE);
+		filter_option_name(parameters[i].name, names[i]);
 		specs[i] = (struct option_spec){
 			.name = names[i],
 			.value = parameters[i].value,
 			.text = parameters[i].text,
 			.choices = parameters[i].choices,
+			.alias = strcmp(names[i], FILTER_OPTION_AT) == 0 ? "alive-at" : NULL,
 		};
 	}
 	return specs;
@@ -39,7 +37,7 @@ CLEANUP_DEFINE(struct filter *, filter_destroy);
 /* Sets a condition. option: its name as the user knows it, --size-min. */
 static struct err *set(struct filter *filter, const char *option, const char *value)
 {
-	char name[NAME_MAX_SIZE + 2];
+	char name[FILTER_OPTION_SIZE + 2];
 
 	snprintf(name, sizeof(name), "--%s", option);
 	return filter_set(filter, name, value);

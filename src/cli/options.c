@@ -17,7 +17,7 @@
 
 /* getopt's two tables of the same options. */
 struct getopt_tables {
-	struct option longs[OPTIONS_MAX + 2];
+	struct option longs[2 * OPTIONS_MAX + 2];
 	char shorts[2 * OPTIONS_MAX + 8];
 };
 
@@ -43,6 +43,10 @@ static void fill_tables(const struct command *command, struct getopt_tables *tab
 						 : no_argument,
 			.val = FIRST_CODE + (int)i,
 		};
+		if (spec->alias) {
+			*next = next[-1];
+			next++->name = spec->alias;
+		}
 		if (spec->letter) {
 			*letter++ = spec->letter;
 			if (spec->value)

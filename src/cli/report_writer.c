@@ -260,12 +260,13 @@ static struct err *narrow(const struct report_wanted *wanted, const struct loade
 			  struct filter_view *view, struct report_moment *moment,
 			  struct report_subject *subject, struct seen_blocks *seen)
 {
+	const char *typed = filter_alive_at(wanted->filter);
 	struct err *err = NULL;
 
 	if (!needs_blocks(wanted))
 		return NULL;
-	if (wanted->at)
-		err = resolve_moment(wanted->at, loaded->recording, moment);
+	if (typed)
+		err = resolve_moment(typed, loaded->recording, moment);
 	if (!err)
 		err = filter_view_create(wanted->filter, loaded->recording, loaded->symbolized,
 					 view);
@@ -277,7 +278,7 @@ static struct err *narrow(const struct report_wanted *wanted, const struct loade
 		return NULL;
 	subject->recording = view->recording;
 	subject->filter = &view->report;
-	subject->moment = wanted->at ? moment : NULL;
+	subject->moment = typed ? moment : NULL;
 	return NULL;
 }
 

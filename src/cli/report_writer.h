@@ -33,8 +33,7 @@ struct report_wanted {
 	bool merge;
 	struct style style;          /* of REPORT_TEXT, without names */
 	bool inline_stacks;          /* REPORT_JSON: struct json_stacks */
-	const struct filter *filter; /* may be empty */
-	const char *at;              /* the moment of alive_at, as typed; NULL: none */
+	const struct filter *filter; /* may be empty; with a moment: what was live then */
 	struct suppressions *leaks;  /* leaks that are not counted; NULL: all are */
 	bool page;                   /* sites in text: as much as a page holds */
 	struct naming naming;        /* for the names of all recordings */

@@ -256,7 +256,7 @@ static bool is_second(const char *path, const char *output)
  * Writes the next command, with the tool's name as it was called, so that it can be copied:
  * "mallow", "build/mallow".
  */
-static void put_next(struct buf *buf, const struct image *image, const char *output)
+static void put_next(struct buf *buf, const struct image *image, const char *output, bool others)
 {
 	const char *whole = image->path;
 	const char *path = short_path(whole);
@@ -276,6 +276,12 @@ static void put_next(struct buf *buf, const struct image *image, const char *out
 	shell_word_put(buf, program_invocation_name);
 	buf_text(buf, " report ");
 	shell_path_put(buf, path);
+	if (others) {
+		buf_text(buf, "\n              ");
+		shell_word_put(buf, program_invocation_name);
+		buf_text(buf, " report --merge ");
+		shell_path_put(buf, path);
+	}
 	buf_text(buf, "\n              ");
 	shell_word_put(buf, program_invocation_name);
 	buf_text(buf, " export --to flamegraph -o flame.svg ");
@@ -368,7 +374,7 @@ static void print(struct summary *summary)
 	for (size_t i = 0; i < summary->started_count && i < UNSEEN_SHOWN; i++)
 		cli_report_err(put_started(main, &summary->style, summary->started[i]));
 	buf_append(&buf, main);
-	put_next(&buf, &summary->images[0], summary->output);
+	put_next(&buf, &summary->images[0], summary->output, summary->count > 1);
 	if (summary->count > 1)
 		put_others(&buf, summary->images + 1, summary->count - 1);
 	cli_report_err(buf_finish(&buf));

@@ -8,7 +8,9 @@
 
 #include "cli/cli.h"
 #include "cli/open_browser.h"
+#include "hosted/buf.h"
 #include "hosted/cleanup.h"
+#include "hosted/uri.h"
 
 CLEANUP_DEFINE(struct http_server *, http_stop);
 
@@ -42,17 +44,18 @@ static struct err *start(const struct serving *serving, struct catalog *catalog,
  * Opens the page. Where a token is asked for, the browser gets a code that is good for once,
  * because everybody sees its argument list. What is printed has neither.
  */
-static struct err *open_page(struct http_server *server, bool token)
+static struct err *open_page(struct http_server *server, bool token, const char *place)
 {
+	cleanup(buf_deinit) struct buf page = BUF_EMPTY;
 	const char *address = http_address(server);
-	char code[SESSION_TEXT] = "", page[256];
+	char code[SESSION_TEXT] = "";
 	struct err *err = token ? http_code(server, code) : NULL;
 	bool opened;
 
 	if (err)
 		return err;
-	snprintf(page, sizeof(page), token ? "%s/?code=%s" : "%s/%s", address, code);
-	err = open_browser(page, &opened);
+	buf_printf(&page, token ? "%s/?code=%s%s" : "%s/%s%s", address, code, place);
+	err = buf_string(&page) ? open_browser(buf_string(&page), &opened) : buf_finish(&page);
 	if (err)
 		return err;
 	if (opened)
@@ -80,9 +83,19 @@ static void keep_little_freed(void)
 	mallopt(M_TRIM_THRESHOLD, 2 * BLOCK_LARGE);
 }
 
+/* Writes where the page shows a moment, behind the address; NULL: nothing. */
+static void put_place(struct buf *buf, const char *moment)
+{
+	if (!moment)
+		return;
+	buf_text(buf, "#/overview?alive_at=");
+	uri_put(buf, moment);
+}
+
 int serving_run(const struct serving *serving, struct catalog *catalog)
 {
 	cleanup(http_stop_at) struct http_server *server = NULL;
+	cleanup(buf_deinit) struct buf place = BUF_EMPTY;
 	struct err *err;
 	sigset_t ends;
 	int number;
@@ -96,10 +109,15 @@ int serving_run(const struct serving *serving, struct catalog *catalog)
 	err = start(serving, catalog, &server);
 	if (err)
 		return cli_report_err(with_advice(err));
-	if (printf("listening on %s\n", http_address(server)) < 0 || fflush(stdout) != 0)
+	put_place(&place, serving->moment);
+	if (!buf_string(&place))
+		return cli_report_err(buf_finish(&place));
+	if (printf("listening on %s%s%s\n", http_address(server), place.size ? "/" : "",
+		   buf_string(&place)) < 0 ||
+	    fflush(stdout) != 0)
 		return cli_error(CLI_FAILED, "cannot write standard output");
 	if (serving->open)
-		cli_report_err(open_page(server, serving->http.token != NULL));
+		cli_report_err(open_page(server, serving->http.token != NULL, buf_string(&place)));
 	sigwait(&ends, &number);
 	// From now on a second signal ends the process, for users who do not want to wait for
 	// requests under way.

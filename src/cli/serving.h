@@ -9,8 +9,9 @@
 
 struct serving {
 	struct http_options http;
-	bool any_port; /* if the port is taken, any free one will do */
-	bool open;     /* opens a browser, too */
+	bool any_port;      /* if the port is taken, any free one will do */
+	bool open;          /* opens a browser, too */
+	const char *moment; /* the page shows what was live then, as typed; NULL: the whole run */
 };
 
 /*

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "analysis/facts/run_facts.h"
+#include "analysis/filter/filter.h"
 #include "report/format.h"
 #include "report/own_name.h"
 #include "report/shell_word.h"
@@ -305,12 +306,12 @@ bool finding_has_command(const struct finding *finding)
 	return finding->condition_count || finding->view;
 }
 
-/* "--alive-at": conditions have '_' where options have '-'. */
 static void put_option(struct buf *buf, const char *name)
 {
-	buf_text(buf, " --");
-	for (; *name; name++)
-		buf_char(buf, *name == '_' ? '-' : *name);
+	char option[FILTER_OPTION_SIZE];
+
+	filter_option_name(name, option);
+	buf_printf(buf, " --%s", option);
 }
 
 void finding_command_write(struct buf *buf, const struct finding *finding, const char *tool,

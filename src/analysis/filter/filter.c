@@ -79,6 +79,24 @@ static bool is_name(const char *typed, const char *name)
 	return !*typed && !*name;
 }
 
+void filter_option_name(const char *condition, char *ret)
+{
+	if (strcmp(condition, parameters[FILTER_ALIVE_AT].name) == 0)
+		condition = FILTER_OPTION_AT;
+	snprintf(ret, FILTER_OPTION_SIZE, "%s", condition);
+	for (; *ret; ret++)
+		*ret = *ret == '_' ? '-' : *ret;
+}
+
+/* Whether the user typed the condition `name`, or its option. */
+static bool is_condition(const char *typed, const char *name)
+{
+	char option[FILTER_OPTION_SIZE];
+
+	filter_option_name(name, option);
+	return is_name(typed, name) || is_name(typed, option);
+}
+
 /*
  * Reads a decimal number, or a hexadecimal one with 0x. *ret: what follows. false: no number, or
  * too large.
@@ -259,7 +277,7 @@ struct err *filter_set(struct filter *filter, const char *name, const char *valu
 	struct err *err;
 	size_t id = 0;
 
-	while (id < FILTER_COUNT && !is_name(name, parameters[id].name))
+	while (id < FILTER_COUNT && !is_condition(name, parameters[id].name))
 		id++;
 	if (id == FILTER_COUNT)
 		return err_create("there is no condition '%s'", name);
@@ -287,4 +305,9 @@ bool filter_is_empty(const struct filter *filter)
 const char *filter_value(const struct filter *filter, size_t parameter)
 {
 	return filter->conditions[parameter].text;
+}
+
+const char *filter_alive_at(const struct filter *filter)
+{
+	return filter ? filter_value(filter, FILTER_ALIVE_AT) : NULL;
 }

@@ -29,6 +29,14 @@ struct filter_parameter {
 
 const struct filter_parameter *filter_parameters(size_t *count);
 
+/*
+ * What a condition is called as an option of a command, without dashes: "size-min" of size_min, and
+ * "at" of alive_at, which is the commands' word for a moment. ret: FILTER_OPTION_SIZE bytes.
+ */
+#define FILTER_OPTION_SIZE 40
+#define FILTER_OPTION_AT   "at"
+void filter_option_name(const char *condition, char *ret);
+
 /* A filter without conditions, which matches all blocks. */
 struct err *filter_create(struct filter **ret);
 /* Accepts NULL. */
@@ -36,7 +44,7 @@ void filter_destroy(struct filter *filter);
 
 /*
  * Sets a condition as the user typed it; it replaces an earlier one of that name. Both texts are
- * copied. In name '-' means '_', and dashes at its beginning are ignored. The error says name and
+ * copied. name may be that of the option, with dashes in front or without. The error says name and
  * value as typed, and what is allowed.
  */
 struct err *filter_set(struct filter *filter, const char *name, const char *value);
@@ -45,6 +53,9 @@ bool filter_is_empty(const struct filter *filter);
 
 /* The value of a condition as typed. parameter: index in filter_parameters(). NULL: not set. */
 const char *filter_value(const struct filter *filter, size_t parameter);
+
+/* The value of the condition alive_at as typed. filter: may be NULL. NULL: not set. */
+const char *filter_alive_at(const struct filter *filter);
 
 /* Bit i % 64 of words[i / 64]: block i matches. Zeroed: empty. */
 struct filter_match {

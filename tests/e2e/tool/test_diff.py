@@ -283,12 +283,12 @@ def test_a_file_called_like_a_moment(tool, tmp_path):
 
 
 @pytest.mark.parametrize("words,status,message", [
-    (["{path}"], 2, "needs two recordings"),
+    (["--merge", "{path}"], 2, "needs two recordings"),
     (["{path}@9x", "{path}"], 2, "'9x' behind the @ of"),
     (["{path}@nobody", "{path}"], 1, "'nobody'"),
     (["{path}", "{path}.not"], 1, "r.mallow.not"),
     (["--by", "thread", "{path}", "{path}"], 2, "thread"),
-    (["--alive-at", "1s", "{path}@2s", "{path}"], 2, "--alive-at exclude"),
+    (["--alive-at", "1s", "{path}@2s", "{path}"], 2, "--at exclude"),
     (["--json", "--csv", "{path}", "{path}"], 2, "--csv"),
     (["--merge", "{path}@50%", "{path}"], 2, "--merge and the moment of"),
     (["--merge", "--size-min", "1", "{path}", "{path}"], 2, "--merge and --size-min exclude each other"),

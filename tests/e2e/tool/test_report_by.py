@@ -420,11 +420,9 @@ def test_culled(tool, program, tmp_path):  # noqa: F811
 # --- a moment ---
 
 @pytest.mark.parametrize("moment", ["0%", "2s", "50%", "1005", "peak", "end", "200%"])
-def test_at_is_alive_at(tool, example, moment):  # noqa: F811
+def test_at(tool, example, moment):  # noqa: F811
     at = json.loads(tool("report", "--json", "--at", moment, example).stdout)
-    alive = json.loads(tool("report", "--json", "--alive-at", moment, example).stdout)
-    assert at.pop("at") == moment and isinstance(at.pop("at_s"), (int, float))
-    assert at == alive
+    assert at["at"] == moment and isinstance(at["at_s"], (int, float)) and at["filter"] == {"alive_at": moment}
     # All of it was live at once.
     assert at["peak_bytes"] == at["total_bytes"] and at["peak_blocks"] == at["matched"]
 
@@ -700,8 +698,7 @@ def test_empty(tool, mallow, tmp_path):
                             "such as 500ms or 1m30s, a percentage of the run such as 12.5%, peak, "
                             "end, on#2 or off#2 where recording went on and off for the second "
                             "time, or the name of a mark is wanted"),
-    (["--at", "1s", "--alive-at", "2s"], "--at and --alive-at exclude each other"),
-    (["--at", "1s", "--merge"], "--at and --merge exclude each other"),
+    (["--at", "1s", "--merge"], "--merge and --at exclude each other"),
     (["--by", "thread", "--merge"], "--by thread and --merge exclude each other"),
     (["--by", "size", "--merge"], "--by size and --merge exclude each other"),
     (["--histogram", "size", "--merge"], "--histogram and --merge exclude each other"),

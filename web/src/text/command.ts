@@ -6,12 +6,12 @@ export function shellWord(word: string): string {
 	return /^[\w./:@%+=,-]+$/.test(word) ? word : `'${word.replace(/'/g, `'\\''`)}'`;
 }
 
-/** Conditions as options; `export` calls `to` a format, so there it is `until`. */
+/** Conditions as options; `export` calls `to` a format, so there it is `until`, and a moment is `--at`. */
 export function options(conditions: Record<string, string>, command: string): string {
 	return Object.entries(conditions)
 		.filter(([name]) => !name.startsWith('b.'))
 		.map(([name, value]) => {
-			const option = command === 'export' && name === 'to' ? 'until' : name;
+			const option = name === 'alive_at' ? 'at' : command === 'export' && name === 'to' ? 'until' : name;
 			return `--${option.replace(/_/g, '-')} ${shellWord(value)}`;
 		})
 		.join(' ');
