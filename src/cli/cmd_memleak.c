@@ -101,8 +101,7 @@ static const struct option_spec options_of_memleak[] = {
 	[FOLLOW] = {.name = "follow", .text = "trace children of the process, too"},
 	[VERBOSE] = {.name = "verbose",
 		     .letter = 'v',
-		     .text = "the address of each frame, its place in the source, and inlined "
-			     "functions"},
+		     .text = "the address of each frame, and the whole path of its source"},
 	[JSON] = {.name = "json", .text = "each report as one line of JSON"},
 	[BLOCKS] = {.name = "blocks",
 		    .value = "N",

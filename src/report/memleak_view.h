@@ -75,7 +75,7 @@ struct memleak_view {
 };
 
 struct memleak_style {
-	bool addresses; /* and places in the source, and inlined functions */
+	bool addresses; /* of each frame, and whole paths of sources */
 };
 
 #endif

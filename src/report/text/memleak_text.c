@@ -3,6 +3,8 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "hosted/file_name.h"
+
 /* Names are bytes of the process. */
 static void put_name(struct buf *buf, const char *before, const char *name, const char *after)
 {
@@ -14,8 +16,6 @@ static void put_name(struct buf *buf, const char *before, const char *name, cons
 static void put_frame(struct buf *buf, const struct memleak_style *style,
 		      const struct memleak_frame *frame)
 {
-	if (frame->inlined && !style->addresses)
-		return;
 	buf_text(buf, "\t\t");
 	if (style->addresses && frame->inlined)
 		buf_text(buf, "        (inlined)\t");
@@ -27,15 +27,17 @@ static void put_frame(struct buf *buf, const struct memleak_style *style,
 		put_name(buf, "", frame->function, "");
 	if (frame->function && !frame->inlined)
 		buf_printf(buf, "+0x%" PRIx64, frame->offset);
+	else if (frame->inlined && !style->addresses)
+		buf_text(buf, " (inlined)");
 	if (frame->module)
 		put_name(buf, " [", frame->module, "]");
 	// Without a name the address says at least where to look.
 	if (!frame->function && !style->addresses)
 		buf_printf(buf, " 0x%" PRIx64, frame->address);
-	if (style->addresses && frame->file)
-		put_name(buf, " ", frame->file, "");
-	if (style->addresses && frame->file)
+	if (frame->file) {
+		put_name(buf, " ", style->addresses ? frame->file : file_name(frame->file), "");
 		buf_printf(buf, ":%u", frame->line);
+	}
 	buf_char(buf, '\n');
 }
 
