@@ -113,6 +113,22 @@ int help_command(const struct command *command)
 	return cli_report_err(buf_finish(&buf));
 }
 
+int help_beginning(void)
+{
+	static const char text[] =
+		"mallow " MALLOW_VERSION ": where a program's memory goes\n\n"
+		"  it takes too much, or leaks   mallow run ./program\n"
+		"  it is running already         mallow top PID, or mallow attach PID\n"
+		"  it is dead, and left a core   mallow core ./program CORE\n"
+		"  it grew since the last build  mallow diff BEFORE AFTER, and in CI mallow "
+		"check\n\n"
+		"  what was recorded last        mallow report, in a browser mallow serve "
+		"--open\n\n"
+		"All commands: mallow --help. Options of one: mallow COMMAND --help.\n";
+
+	return fputs(text, stdout) < 0 || fflush(stdout) != 0 ? CLI_FAILED : CLI_USAGE;
+}
+
 int help_overview(void)
 {
 	cleanup(buf_deinit) struct buf buf = BUF_EMPTY;

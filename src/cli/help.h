@@ -4,7 +4,8 @@
 
 #include "cli/command.h"
 
-/* Print on standard output. Both return the exit status. */
+/* Print on standard output. All return the exit status. */
+int help_beginning(void); /* what people come for: of mallow alone, which is no command */
 int help_overview(void);
 int help_command(const struct command *command);
 

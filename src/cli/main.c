@@ -66,7 +66,7 @@ static int carry_out(int argc, char **argv)
 	bool help;
 
 	if (argc < 2)
-		return cli_error(CLI_USAGE, "a command is missing: 'mallow --help' lists them");
+		return help_beginning();
 	if (argv[1][0] == '-')
 		return global_option(argv[1]);
 	if (strcmp(argv[1], "version") == 0)

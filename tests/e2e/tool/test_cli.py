@@ -26,8 +26,16 @@ def mallow_run(mallow, *arguments, **options):
 
 # --- words and help ---
 
+def test_no_command(mallow):
+    """Ten lines that fit a terminal: what people come for."""
+    run = mallow_run(mallow)
+    lines = run.stdout.splitlines()
+    assert (run.returncode, run.stderr, len(lines)) == (2, "", 10) and max(map(len, lines)) <= 80
+    for command in ("run", "top", "attach", "core", "diff", "check", "report", "serve"):
+        assert f"mallow {command}" in run.stdout
+
+
 @pytest.mark.parametrize("words, message", [
-    ([], "a command is missing: 'mallow --help' lists them"),
     (["reprot"], "unknown command 'reprot': did you mean 'report'?"),
     (["xyzzy"], "unknown command 'xyzzy': 'mallow --help' lists them"),
     (["trace"], "'trace' is not a whole command: did you mean 'trace dump'?"),
