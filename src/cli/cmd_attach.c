@@ -133,6 +133,7 @@ static int run(const struct command *command, const struct options *options)
 const struct command_body command_attach = {
 	.options = options_of_attach,
 	.option_count = sizeof(options_of_attach) / sizeof(options_of_attach[0]),
+	.coloured = true,
 	.run = run,
 	.details =
 		"Records a process that is already running, without stopping it, from now on: "

@@ -256,6 +256,7 @@ const struct command_body command_check = {
 	.options = options_of_check,
 	.option_count = sizeof(options_of_check) / sizeof(options_of_check[0]),
 	.filters = true,
+	.coloured = true,
 	.run = run,
 	.details =
 		"Exits with 0 if all limits hold; 1 if one is broken; 2 if the command line is "

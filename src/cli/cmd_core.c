@@ -202,6 +202,7 @@ const struct command_body command_core = {
 	.options = options_of_core,
 	.option_count = sizeof(options_of_core) / sizeof(options_of_core[0]),
 	.filters = true,
+	.coloured = true,
 	.run = run,
 	.details =
 		"What a program had allocated and not freed when its core was dumped: by a crash, "

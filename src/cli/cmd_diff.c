@@ -186,7 +186,7 @@ static struct err *compare(const struct wanted *wanted, const struct options *op
 	if (!err)
 		err = diff_rows_create(diff, wanted->by, wanted->metric, &rows);
 	if (!err)
-		err = output_open(NULL, &output);
+		err = output_open_page(&output);
 	if (err)
 		return err;
 	view.diff = diff;
@@ -277,6 +277,8 @@ const struct command_body command_diff = {
 	.options = options_of_diff,
 	.option_count = sizeof(options_of_diff) / sizeof(options_of_diff[0]),
 	.filters = true,
+	.coloured = true,
+	.paged = true,
 	.run = run,
 	.details =
 		"BEFORE and AFTER are recordings, or moments of one: FILE@10s, FILE@50%, "

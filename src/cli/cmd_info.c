@@ -121,7 +121,7 @@ static int run(const struct command *command, const struct options *given)
 		return CLI_USAGE;
 	err = recording_paths_find(options, &paths);
 	if (!err)
-		err = output_open(NULL, &output);
+		err = output_open_page(&output);
 	if (err)
 		return cli_report_err(err);
 	info.buf = &output.buf;
@@ -136,6 +136,8 @@ static int run(const struct command *command, const struct options *given)
 const struct command_body command_info = {
 	.options = options_of_info,
 	.option_count = sizeof(options_of_info) / sizeof(options_of_info[0]),
+	.coloured = true,
+	.paged = true,
 	.run = run,
 	.details =
 		"A directory stands for all recordings in it. They are shown as the tree of their "

@@ -321,6 +321,8 @@ const struct command_body command_report = {
 	.options = options_of_report,
 	.option_count = sizeof(options_of_report) / sizeof(options_of_report[0]),
 	.filters = true,
+	.coloured = true,
+	.paged = true,
 	.run = run,
 	.details =
 		"A site is all allocations with one call stack. peak: its bytes that were live "

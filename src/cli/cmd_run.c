@@ -151,6 +151,7 @@ const struct command_body command_run = {
 	.options = options_of_run,
 	.option_count = sizeof(options_of_run) / sizeof(options_of_run[0]),
 	.stop_at_operand = true,
+	.coloured = true,
 	.run = run,
 	.details =
 		"Exits with the program's own status, 128 + n if signal n ended it; 127 if it was "

@@ -7,6 +7,7 @@
 #include "cli/file_kind.h"
 #include "cli/filter_options.h"
 #include "cli/run_program.h"
+#include "cli/terminal.h"
 #include "hosted/nearest.h"
 
 static const struct command table[] = {
@@ -24,6 +25,17 @@ const struct command *commands(size_t *count)
 	return table;
 }
 
+static const struct option_spec common[COMMON_OPTIONS] = {
+	[COMMON_HELP] = {.name = "help", .letter = 'h', .text = "this text"},
+	[COMMON_COLOR] = {.name = "color",
+			  .value = "WHEN",
+			  .text = "colours; auto: on a terminal, unless NO_COLOR is set",
+			  .choices = TERMINAL_COLOURS},
+	[COMMON_NO_PAGER] =
+		{.name = "no-pager",
+		 .text = "show what is longer than the terminal as it is, not in PAGER or less"},
+};
+
 size_t command_option_count(const struct command *command)
 {
 	size_t filters = 0;
@@ -39,6 +51,12 @@ const struct option_spec *command_option(const struct command *command, size_t i
 	const struct option_spec *spec;
 	size_t count;
 
+	if (id == OPTIONS_COMMON + COMMON_COLOR && !body->coloured)
+		return NULL;
+	if (id == OPTIONS_COMMON + COMMON_NO_PAGER && !body->paged)
+		return NULL;
+	if (id >= OPTIONS_COMMON)
+		return &common[id - OPTIONS_COMMON];
 	if (id < body->option_count)
 		return body->options[id].name ? &body->options[id] : NULL;
 	spec = &filter_options(&count)[id - body->option_count];

@@ -29,6 +29,8 @@ struct command_body {
 	const struct option_spec *options;
 	size_t option_count;
 	bool filters;         /* it has an option for each condition, behind these */
+	bool coloured;        /* it prints a text in colours: has --color */
+	bool paged;           /* and by pager.h: has --no-pager */
 	bool stop_at_operand; /* what follows the first operand belongs to another program */
 	const char *details;  /* paragraphs for help and man page, separated by empty lines */
 	/* Returns the exit status. */
@@ -49,11 +51,16 @@ struct command {
 /* The line that help shows above the options of filters. */
 #define COMMAND_FILTERS "Only allocations for which all of these hold (docs/filter.md)"
 
-/* How many ids its options have, those of filters included. */
+/* Options that commands have in common, behind their own: their ids are OPTIONS_COMMON and more. */
+enum { COMMON_HELP, COMMON_COLOR, COMMON_NO_PAGER, COMMON_OPTIONS };
+#define OPTIONS_MAX    96 /* options of one command, filters included */
+#define OPTIONS_COMMON OPTIONS_MAX
+
+/* How many ids its options have, those of filters included, without the common ones. */
 size_t command_option_count(const struct command *command);
 /*
- * The option of an id. NULL: the command does not have it. That is a condition whose name the
- * command uses itself, or a setting that it does not take.
+ * The option of an id, also of a common one. NULL: the command does not have it. That is a
+ * condition whose name the command uses itself, or a setting that it does not take.
  */
 const struct option_spec *command_option(const struct command *command, size_t id);
 

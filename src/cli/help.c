@@ -103,7 +103,7 @@ int help_command(const struct command *command)
 	buf_printf(&buf, "mallow %s: %s\n\nusage: mallow %s %s\n\n", command->name, command->text,
 		   command->name, command->usage ? command->usage : "");
 	put_options(&buf, command, 0, body->option_count);
-	put_option(&buf, &(struct option_spec){.name = "help", .letter = 'h', .text = "this text"});
+	put_options(&buf, command, OPTIONS_COMMON, OPTIONS_COMMON + COMMON_OPTIONS);
 	if (body->details) {
 		buf_char(&buf, '\n');
 		wrap(&buf, body->details, 0, 0);

@@ -9,17 +9,28 @@
 
 #include "cli/cli.h"
 #include "cli/help.h"
+#include "cli/pager.h"
+#include "cli/terminal.h"
 #include "hosted/nearest.h"
 #include "settings/settings.h"
 
-#define HELP_ID    OPTIONS_MAX
+#define HELP_ID    (OPTIONS_COMMON + COMMON_HELP)
+#define ID_END     (OPTIONS_COMMON + COMMON_OPTIONS)
 #define FIRST_CODE 256 /* what getopt_long returns for option 0: above any letter */
 
 /* getopt's two tables of the same options. */
 struct getopt_tables {
-	struct option longs[2 * OPTIONS_MAX + 2];
-	char shorts[2 * OPTIONS_MAX + 8];
+	struct option longs[2 * ID_END + 1];
+	char shorts[2 * ID_END + 3];
 };
+
+/* The option of any id, the common ones included. NULL: the command does not have it. */
+static const struct option_spec *option_of(const struct command *command, size_t id)
+{
+	bool known = id < command_option_count(command) || id >= OPTIONS_COMMON;
+
+	return known ? command_option(command, id) : NULL;
+}
 
 static void fill_tables(const struct command *command, struct getopt_tables *tables)
 {
@@ -30,9 +41,8 @@ static void fill_tables(const struct command *command, struct getopt_tables *tab
 	if (command->body->stop_at_operand)
 		*letter++ = '+';
 	*letter++ = ':'; /* makes getopt tell a missing value from an unknown option */
-	*letter++ = 'h';
-	for (size_t i = 0; i < command_option_count(command); i++) {
-		const struct option_spec *spec = command_option(command, i);
+	for (size_t i = 0; i < ID_END; i++) {
+		const struct option_spec *spec = option_of(command, i);
 
 		if (!spec)
 			continue;
@@ -53,14 +63,12 @@ static void fill_tables(const struct command *command, struct getopt_tables *tab
 				*letter++ = ':';
 		}
 	}
-	*next = (struct option){.name = "help", .val = FIRST_CODE + HELP_ID};
+	*next = (struct option){0};
 }
 
 /* The id of the option that getopt_long returned. */
 static size_t option_id(const struct command *command, int code)
 {
-	if (code == 'h')
-		return HELP_ID;
 	if (code >= FIRST_CODE)
 		return (size_t)(code - FIRST_CODE);
 	for (size_t i = 0; i < command->body->option_count; i++) {
@@ -72,20 +80,18 @@ static size_t option_id(const struct command *command, int code)
 
 static void complain_unknown_long(const struct command *command, const char *typed)
 {
-	const char *names[OPTIONS_MAX + 1];
-	size_t count = command_option_count(command);
+	const char *names[ID_END];
 	size_t length = strcspn(typed + 2, "=");
 	char name[64];
 	const char *near;
 
 	snprintf(name, sizeof(name), "%.*s", (int)length, typed + 2);
-	for (size_t i = 0; i < count; i++) {
-		const struct option_spec *spec = command_option(command, i);
+	for (size_t i = 0; i < ID_END; i++) {
+		const struct option_spec *spec = option_of(command, i);
 
 		names[i] = spec ? spec->name : NULL;
 	}
-	names[count] = "help";
-	near = nearest_word(name, names, count + 1);
+	near = nearest_word(name, names, ID_END);
 	if (near)
 		cli_error(CLI_USAGE, "unknown option '--%s' of '%s': did you mean '--%s'?", name,
 			  command->name, near);
@@ -159,6 +165,25 @@ static bool is_secret(const struct command *command, char **argv, size_t id)
 	       strncmp(typed, "--token-file", strlen("--token-file")) != 0;
 }
 
+/* Does what a common option says. false: the command ends with *status. */
+static bool take_common(const struct command *command, size_t id, int *status)
+{
+	switch (id - OPTIONS_COMMON) {
+	case COMMON_COLOR:
+		if (terminal_choose_colours(optarg))
+			return true;
+		cli_error(CLI_USAGE, "'%s' is no value of --color: one of %s is wanted", optarg,
+			  TERMINAL_COLOURS);
+		return false;
+	case COMMON_NO_PAGER:
+		pager_forbid();
+		return true;
+	default:
+		*status = help_command(command);
+		return false;
+	}
+}
+
 bool options_parse(const struct command *command, int argc, char **argv, struct options *ret,
 		   int *status)
 {
@@ -182,9 +207,10 @@ bool options_parse(const struct command *command, int argc, char **argv, struct 
 			return false;
 		}
 		id = option_id(command, code);
-		if (id == HELP_ID) {
-			*status = help_command(command);
-			return false;
+		if (id >= OPTIONS_COMMON) {
+			if (!take_common(command, id, status))
+				return false;
+			continue;
 		}
 		if (is_secret(command, argv, id)) {
 			cli_error(CLI_USAGE, "everybody can read the words of a command: write the "

@@ -6,8 +6,6 @@
 
 #include "cli/command.h"
 
-#define OPTIONS_MAX 96 /* options of one command, filters included */
-
 #define OPTIONS_MANY_MAX 64 /* values of the option that may be given several times */
 
 struct options {

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "cli/cli.h"
+#include "cli/pager.h"
 #include "hosted/cleanup.h"
 
 bool output_spares(const struct options *options, size_t id)
@@ -95,10 +96,27 @@ struct err *output_open(const char *path, struct output *ret)
 	return NULL;
 }
 
+struct err *output_open_page(struct output *ret)
+{
+	struct err *err = output_open(NULL, ret);
+
+	if (!err)
+		err = pager_create(&ret->pager);
+	if (!err && ret->pager) {
+		buf_deinit(&ret->buf);
+		pager_take_over(ret->pager, &ret->buf);
+	}
+	return err;
+}
+
 struct err *output_close(struct output *output, struct err *err)
 {
 	if (!err)
 		err = buf_finish(&output->buf);
+	if (output->pager && !err)
+		err = pager_finish(output->pager);
+	else if (output->pager)
+		err_destroy(pager_finish(output->pager));
 	if (!err && output->temporary && rename(output->temporary, output->path) < 0)
 		err = err_create_errno(errno, "cannot write '%s'", output->path);
 	if (err && output->temporary)

@@ -11,8 +11,9 @@
 struct output {
 	struct buf buf;
 	int fd;
-	char *path;      /* NULL: standard output */
-	char *temporary; /* NULL: written directly to path (a device, a pipe) */
+	char *path;          /* NULL: standard output */
+	char *temporary;     /* NULL: written directly to path (a device, a pipe) */
+	struct pager *pager; /* NULL: none */
 };
 
 /*
@@ -26,6 +27,9 @@ bool output_spares(const struct options *options, size_t id);
  * character through (buf.shown); who writes anything else switches that off.
  */
 struct err *output_open(const char *path, struct output *ret);
+
+/* As output_open(NULL), for a page that people read: what is longer than the terminal is paged. */
+struct err *output_open_page(struct output *ret);
 
 /*
  * Writes the rest and gives the file its name, unless err is set. Returns the first error; err is

@@ -384,7 +384,7 @@ int report_writer_run(const struct report_wanted *wanted, const struct recording
 		.titled = !wanted->merge && (paths->items.count > 1 || paths->directories),
 	};
 	bool failed = paths->failed;
-	struct err *err = output_open(NULL, &writer.output);
+	struct err *err = output_open_page(&writer.output);
 
 	if (err)
 		return cli_report_err(err);

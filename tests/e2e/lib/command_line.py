@@ -28,15 +28,15 @@ def read_until(master, word):
     return output
 
 
-def on_terminal(command, columns=80, env=None):
+def on_terminal(command, columns=80, env=None, rows=50):
     """Runs a command with a terminal as output; what it printed, lines without carriage return."""
     import fcntl
     import struct
     import termios
     child, master = pty.fork()
     if child == 0:
-        fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", 50, columns, 0, 0))
-        os.execvpe(str(command[0]), [str(word) for word in command], env or clean_environment())
+        fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+        os.execvpe(str(command[0]), [str(word) for word in command], {"PAGER": "cat", **(env or clean_environment())})
     output = read_until(master, None)
     os.waitpid(child, 0)
     os.close(master)

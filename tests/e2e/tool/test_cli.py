@@ -841,6 +841,37 @@ def test_ignored_signals_stay_ignored(mallow, agent, tmp_path):
     assert run.stdout == bare.stdout
 
 
+# --- colours, pager ---
+
+
+def test_colours(mallow, made):  # noqa: F811
+    plain = mallow_run(mallow, "report", made).stdout
+    coloured = mallow_run(mallow, "report", "--color=always", made, env=clean_environment({"NO_COLOR": "1"})).stdout
+    assert "\x1b[" not in plain and re.sub(r"\x1b\[[0-9;]*m", "", coloured) == plain != coloured
+    assert "\x1b[" not in on_terminal([mallow, "report", "--color", "never", made], env={"TERM": "xterm"})
+    assert "\x1b[" in on_terminal([mallow, "report", "--color", "auto", made], env={"TERM": "xterm"})
+    wrong = mallow_run(mallow, "report", "--color=sometimes", made)
+    assert wrong.returncode == 2 and "'sometimes' is no value of --color: one of auto always never" in wrong.stderr
+    assert "unknown option '--no-pager' of 'check'" in mallow_run(mallow, "check", "--no-pager", made).stderr
+
+
+def test_pager(mallow, made):  # noqa: F811
+    """What is longer than the terminal, of 20 lines, goes through PAGER; what is not does not."""
+    long = [mallow, "report", made]
+
+    def shown(command, pager, **env):
+        return on_terminal(command, env={"TERM": "xterm", "NO_COLOR": "1", "PAGER": pager, **env}, rows=20)
+    plain = shown(long, "cat")
+    assert plain.count("\n") > 20
+    assert shown(long, "sed s/^/:/") == "".join(f":{line}" for line in plain.splitlines(keepends=True))
+    assert shown([*long, "--no-pager"], "sed s/^/:/") == shown(long, "") == plain
+    assert shown(long, "sed s/^/:/", TERM="dumb") == plain
+    assert ":" not in shown([mallow, "info", made], "sed s/^/:/")[0]
+    # A pager that is not there shows nothing, one that is ended early ends nothing else.
+    assert shown(long, "/not/there").endswith(plain)
+    assert shown(long, "head -n 1") == plain.split("\n")[0] + "\n"
+
+
 # --- what is made from the tables ---
 
 
