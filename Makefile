@@ -84,10 +84,16 @@ install: build install-headers install-libraries ## into $(DESTDIR)$(PREFIX)
 	install -d '$(DESTDIR)$(PREFIX)/bin'
 	install -m 755 $(BUILD)/mallow '$(DESTDIR)$(PREFIX)/bin/mallow'
 	install -d '$(DESTDIR)$(PREFIX)/share/man/man1' '$(DESTDIR)$(PREFIX)/share/doc/mallow' \
-		'$(DESTDIR)$(PREFIX)/share/bash-completion/completions'
+		'$(DESTDIR)$(PREFIX)/share/bash-completion/completions' \
+		'$(DESTDIR)$(PREFIX)/share/zsh/site-functions' \
+		'$(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d'
 	install -m 644 $(BUILD)/meson/src/cli/mallow.1 '$(DESTDIR)$(PREFIX)/share/man/man1/mallow.1'
 	install -m 644 $(BUILD)/meson/src/cli/mallow.bash \
 		'$(DESTDIR)$(PREFIX)/share/bash-completion/completions/mallow'
+	install -m 644 $(BUILD)/meson/src/cli/_mallow \
+		'$(DESTDIR)$(PREFIX)/share/zsh/site-functions/_mallow'
+	install -m 644 $(BUILD)/meson/src/cli/mallow.fish \
+		'$(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/mallow.fish'
 	install -m 644 LICENSE-MIT LICENSE-APACHE docs/trace-format.md \
 		'$(DESTDIR)$(PREFIX)/share/doc/mallow/'
 
@@ -96,7 +102,9 @@ uninstall: ## out of $(DESTDIR)$(PREFIX) again
 		'$(DESTDIR)$(PREFIX)/lib/pkgconfig/mallow.pc' \
 		'$(DESTDIR)$(PREFIX)/lib/pkgconfig/mallow-agent.pc' \
 		'$(DESTDIR)$(PREFIX)/lib/libmallow.so' '$(DESTDIR)$(PREFIX)/lib/libmallow.a' \
-		'$(DESTDIR)$(PREFIX)/share/bash-completion/completions/mallow'
+		'$(DESTDIR)$(PREFIX)/share/bash-completion/completions/mallow' \
+		'$(DESTDIR)$(PREFIX)/share/zsh/site-functions/_mallow' \
+		'$(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/mallow.fish'
 	rm -rf '$(DESTDIR)$(PREFIX)/lib/mallow' '$(DESTDIR)$(PREFIX)/include/mallow' \
 		'$(DESTDIR)$(PREFIX)/share/doc/mallow'
 

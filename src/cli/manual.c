@@ -1,13 +1,15 @@
 /*
  * Prints texts made from the tables of commands and options. At build time: `manual man` the man
- * page, `manual bash` the completion. By hand: `manual filter` the table in docs/filter.md. It is
- * linked with the tool's objects, so it cannot differ from what the tool accepts.
+ * page, `manual bash`, `manual zsh` and `manual fish` the completions. By hand: `manual filter` the
+ * table in docs/filter.md. It is linked with the tool's objects, so it cannot differ from what the
+ * tool accepts.
  */
 #include <stdio.h>
 #include <string.h>
 
 #include "analysis/filter/filter.h"
 #include "cli/command.h"
+#include "cli/completion.h"
 
 /*
  * Writes text of a man page. Backslashes, hyphens and leading dots mean something to roff, so they
@@ -91,6 +93,7 @@ static void put_command(const struct command *command)
 	put_roff(command->text);
 	printf(".\n");
 	put_options(command, 0, command->body->option_count);
+	put_options(command, OPTIONS_COMMON, OPTIONS_COMMON + COMMON_OPTIONS);
 	if (command->body->filters)
 		put_filters(command);
 	put_details(command->body->details);
@@ -123,61 +126,6 @@ static void put_man(void)
 	       ".TP\n.B MALLOW_LIBRARY\nthe agent to use instead of the installed one.\n");
 }
 
-static void put_bash_command(const struct command *command)
-{
-	printf("\t\"%s\")\n\t\twords=\"--help", command->name);
-	for (size_t i = 0; i < command_option_count(command); i++)
-		if (command_option(command, i))
-			printf(" --%s", command_option(command, i)->name);
-	printf("\"\n\t\tcase \"$previous\" in\n");
-	for (size_t i = 0; i < command_option_count(command); i++) {
-		const struct option_spec *spec = command_option(command, i);
-
-		if (spec && spec->choices)
-			printf("\t\t--%s) words=\"%s\"; options=yes ;;\n", spec->name,
-			       spec->choices);
-	}
-	printf("\t\tesac\n\t\t;;\n");
-}
-
-static void put_bash(void)
-{
-	size_t count;
-	const struct command *table = commands(&count);
-
-	printf("# bash completion of mallow, made from its tables of commands and options\n"
-	       "_mallow()\n{\n"
-	       "\tlocal word=\"${COMP_WORDS[COMP_CWORD]}\" "
-	       "previous=\"${COMP_WORDS[COMP_CWORD-1]}\"\n"
-	       "\tlocal command=\"${COMP_WORDS[1]}\" words=\"\" options=\"\"\n\n"
-	       "\t[ \"$command\" = trace ] && command=\"trace dump\"\n"
-	       "\tif [ \"$COMP_CWORD\" -eq 1 ] ||\n"
-	       "\t\t{ [ \"$command\" = help ] && [ \"$COMP_CWORD\" -eq 2 ]; }; then\n"
-	       "\t\twords=\"");
-	for (size_t i = 0; i < count; i++)
-		printf("%.*s ", (int)strcspn(table[i].name, " "), table[i].name);
-	printf("help --help --version\"\n\t\toptions=yes\n"
-	       "\telif [ \"$previous\" = trace ] && [ \"$COMP_CWORD\" -eq 2 ]; then\n"
-	       "\t\twords=dump\n\t\toptions=yes\n"
-	       "\telse\n\tcase \"$command\" in\n");
-	for (size_t i = 0; i < count; i++)
-		put_bash_command(&table[i]);
-	printf("\tesac\n\tfi\n"
-	       "\tCOMPREPLY=()\n"
-	       "\tif [ -n \"$options\" ] || [[ \"$word\" == -* ]]; then\n"
-	       "\t\tmapfile -t COMPREPLY < <(compgen -W \"$words\" -- \"$word\")\n"
-	       "\telif [ \"$command\" = top ] && [[ \"$word\" != */* ]]; then\n"
-	       "\t\t# Processes with a table of what is live, and files.\n"
-	       "\t\twords=$(grep -lsF /memfd:mallow-live: /proc/[0-9]*/maps | cut -d/ -f3)\n"
-	       "\t\tmapfile -t COMPREPLY < <(compgen -f -W \"$words\" -- \"$word\")\n"
-	       "\telif [ \"$command\" = run ] || [ \"$command\" = live ]; then\n"
-	       "\t\tmapfile -t COMPREPLY < <(compgen -c -f -- \"$word\")\n"
-	       "\telse\n"
-	       "\t\tmapfile -t COMPREPLY < <(compgen -f -- \"$word\")\n"
-	       "\tfi\n}\n"
-	       "complete -o filenames -F _mallow mallow\n");
-}
-
 /* Writes a cell of a table. What separates cells is escaped. */
 static void put_cell(const char *text)
 {
@@ -204,8 +152,8 @@ int main(int argc, char **argv)
 {
 	if (argc == 2 && strcmp(argv[1], "man") == 0)
 		put_man();
-	else if (argc == 2 && strcmp(argv[1], "bash") == 0)
-		put_bash();
+	else if (argc == 2 && completion_put(argv[1]))
+		;
 	else if (argc == 2 && strcmp(argv[1], "filter") == 0)
 		put_filter_table();
 	else

@@ -4,6 +4,7 @@ import os
 import pathlib
 import pty
 import re
+import shutil
 import signal
 import stat
 import subprocess
@@ -886,6 +887,67 @@ def test_bash_completion(mallow):
     assert completions(script, "mallow", "report", "--sort", "t") == ["total", "temporary"]
     for command in "run", "live":
         assert "sh" in completions(script, "mallow", command, "s")
+
+
+@pytest.fixture
+def some_files(tmp_path, monkeypatch):
+    for name in ("a.mallow", "b.mallow.71.0", "other.txt"):
+        (tmp_path / name).touch()
+    (tmp_path / "place").mkdir()
+    monkeypatch.chdir(tmp_path)
+
+
+def test_completion_of_recordings(mallow, some_files):
+    """Of files only recordings are offered where one is wanted, and all for an option's value."""
+    script = made_from_tables(mallow, "mallow.bash")
+    for words in (["report", ""], ["diff", ""], ["trace", "dump", ""], ["check", "--merge", ""]):
+        assert sorted(completions(script, "mallow", *words)) == ["a.mallow", "b.mallow.71.0", "place"]
+    for words in (["report", "--suppressions", "o"], ["core", "o"], ["export", "-o", "o"]):
+        assert completions(script, "mallow", *words) == ["other.txt"]
+
+
+def test_fish_completion(mallow, some_files):
+    script = made_from_tables(mallow, "mallow.fish")
+
+    def offered(line):
+        run = subprocess.run([need("fish"), "--no-config", "-c", 'source $argv[1]; complete -C$argv[2]', str(script),
+                              f"mallow {line}"], capture_output=True, text=True, check=True)
+        assert run.stderr == ""
+        return [word.split("\t")[0] for word in run.stdout.splitlines()]
+    assert offered("re") == ["report"] and offered("trace ") == ["dump"]
+    assert offered("report ") == ["a.mallow", "b.mallow.71.0", "place/"]
+    assert offered("report --sort t") == ["temporary", "total"]
+    assert offered("report --merg") == ["--merge"]
+    assert offered("core o") == ["other.txt"] == offered("export --output o")
+    assert "ls" in offered("run l")
+
+
+@pytest.mark.parametrize("typed,completed", [
+    ("mallow repo", "mallow report "),
+    ("mallow trace d", "mallow trace dump "),
+    ("mallow report --sor", "mallow report --sort="),
+    ("mallow report --sort lea", "mallow report --sort leaked "),
+    ("mallow trace dump --stac", "mallow trace dump --stacks "),
+    ("mallow report a", "mallow report a.mallow "),
+    ("mallow core oth", "mallow core other.txt "),
+    ("mallow run uniq", "mallow run uniq "),
+])
+def test_zsh_completion(typed, completed, mallow, some_files, tmp_path):
+    """What stands in zsh's line after Tab."""
+    shutil.copy(made_from_tables(mallow, "_mallow"), tmp_path)
+    setup = ("PS1='> '; fpath=($PWD $fpath); autoload -Uz compinit; compinit -u -D; zstyle ':completion:*' menu no; "
+             "unsetopt beep prompt_sp; show() { print -r -- \"<$BUFFER>\"; exit }; zle -N show; bindkey '^X' show; echo ready\n")
+    zsh = need("zsh")
+    child, master = pty.fork()
+    if child == 0:
+        os.execve(zsh, ["zsh", "-f", "-i"], {**clean_environment(), "TERM": "dumb", "PATH": os.environ["PATH"]})
+    os.write(master, setup.encode())
+    read_until(master, b"\nready")
+    os.write(master, f"{typed}\t\x18".encode())
+    text = read_until(master, None).decode()
+    os.waitpid(child, 0)
+    os.close(master)
+    assert f"<{completed}>" in text
 
 
 def test_completion_of_live_programs(mallow, agent, tmp_path):
