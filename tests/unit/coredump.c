@@ -11,6 +11,8 @@
 #include "core_writer.h"
 #include "coredump/coredump.h"
 #include "failing_malloc.h"
+#include "hosted/cleanup.h"
+#include "hosted/files/byte_source.h"
 #include "trace/live_place.h"
 
 static char path[40];
@@ -53,6 +55,23 @@ static void check_recording(const struct recording *recording, uint32_t signal)
 		assert_int_equal(blocks->address[i], 0x10000 * (i + 1));
 		assert_int_equal(blocks->freed_ns[i], TIME_NEVER);
 	}
+}
+
+/* A walk over what a core says that is there ends where the file has no more of it. */
+static void pieces_without_bytes(void **state)
+{
+	const uint64_t size = UINT64_C(1) << 45;
+	auto_close int file = memfd_create("piece", MFD_CLOEXEC);
+	const struct byte_piece piece = {.at = 4096, .size = size - 4096, .from = 0, .fd = file};
+	struct byte_source source = byte_source_pieces("pieces", NULL, 0, size);
+
+	assert_int_equal(byte_source_next(&source, 0), size);
+	assert_int_equal(byte_source_taken(&source), 0);
+	assert_int_equal(pwrite(file, "x", 1, 10000), 1);
+	source = byte_source_pieces("pieces", &piece, 1, size);
+	assert_int_equal(byte_source_next_unit(&source, 0, 4096), 4096 + 8192);
+	assert_int_equal(byte_source_next(&source, 4096 + 10000), 4096 + 10000);
+	assert_int_equal(byte_source_next(&source, 4096 + 10001), size);
 }
 
 static void opens(void **state)
@@ -333,6 +352,7 @@ static void without_memory(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(pieces_without_bytes),
 		cmocka_unit_test(opens),
 		cmocka_unit_test(cut),
 		cmocka_unit_test(odd_mappings),

@@ -89,6 +89,11 @@ struct byte_source byte_source_pieces(const char *name, const struct byte_piece 
 }
 
 /* Whether its bytes are not those of one file. */
+static bool is_pieces(const struct byte_source *source)
+{
+	return !source->data && source->fd < 0; // perhaps there are none
+}
+
 static bool has_no_file(const struct byte_source *source)
 {
 	return source->data || source->fd < 0;
@@ -144,7 +149,7 @@ uint64_t byte_source_taken(const struct byte_source *source)
 {
 	struct stat status;
 
-	if (source->pieces)
+	if (is_pieces(source))
 		return sum_of_pieces(source);
 	if (has_no_file(source) || fstat(source->fd, &status) < 0)
 		return source->size;
@@ -200,29 +205,47 @@ static size_t find_piece(const struct byte_source *source, uint64_t offset)
 	return low;
 }
 
-/* A file's next byte that lies in no hole. */
+/* A file's next byte that lies in no hole. UINT64_MAX: there is none. */
 static uint64_t next_in_file(int fd, uint64_t offset)
 {
 	off_t next = lseek(fd, (off_t)offset, SEEK_DATA);
-	struct stat status;
 
 	if (next >= 0)
 		return (uint64_t)next;
-	if (errno != ENXIO || fstat(fd, &status) < 0)
-		return offset; // the file system cannot tell
-	return (uint64_t)status.st_size > offset ? (uint64_t)status.st_size : offset;
+	if (errno == ENXIO || offset > INT64_MAX)
+		return UINT64_MAX;
+	return offset; // the file system cannot tell
+}
+
+/* The same of pieces, whose files may end before they do. */
+static uint64_t next_in_pieces(const struct byte_source *source, uint64_t offset)
+{
+	for (size_t i = find_piece(source, offset); i < source->piece_count; i++) {
+		const struct byte_piece *piece = &source->pieces[i];
+		uint64_t skipped = offset > piece->at ? offset - piece->at : 0;
+		uint64_t next = next_in_file(piece->fd, piece->from + skipped);
+
+		if (next < piece->from + piece->size)
+			return piece->at + (next - piece->from);
+	}
+	return source->size;
 }
 
 uint64_t byte_source_next(const struct byte_source *source, uint64_t offset)
 {
-	size_t i;
+	uint64_t next, size = source->size;
+	struct stat status;
 
-	if (!source->pieces)
-		return has_no_file(source) ? offset : next_in_file(source->fd, offset);
-	i = find_piece(source, offset);
-	if (i == source->piece_count)
-		return source->size;
-	return source->pieces[i].at > offset ? source->pieces[i].at : offset;
+	if (source->data)
+		return offset;
+	if (is_pieces(source))
+		return next_in_pieces(source, offset);
+	next = next_in_file(source->fd, offset);
+	if (next != UINT64_MAX)
+		return next;
+	if (fstat(source->fd, &status) == 0)
+		size = (uint64_t)status.st_size;
+	return size > offset ? size : offset;
 }
 
 uint64_t byte_source_next_unit(const struct byte_source *source, uint64_t offset, uint64_t unit)
@@ -268,7 +291,7 @@ struct err *byte_source_read(const struct byte_source *source, uint64_t offset, 
 		*ret = read_memory(source, offset, buffer, size);
 		return NULL;
 	}
-	if (source->fd < 0)
+	if (is_pieces(source))
 		return read_pieces(source, offset, buffer, size, ret);
 	return read_file(source->name, source->fd, offset, buffer, size, ret);
 }
