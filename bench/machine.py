@@ -57,7 +57,7 @@ def versions(place):
     mallow = f"{version([place.mallow, '--version'])} ({commit}{', changed' if changed else ''})"
     found = [
         ("mallow", mallow), ("heaptrack", version(["heaptrack", "--version"])),
-        ("jemalloc", package("libjemalloc2")), ("gperftools", package("libgoogle-perftools4")),
+        ("jemalloc", package("libjemalloc2")), ("gperftools", package("libgoogle-perftools-dev")),
         ("valgrind", version(["valgrind", "--version"])),
         ("glibc", platform.libc_ver()[1]), ("gcc", version(["gcc", "-dumpfullversion"])),
         ("python3", version(["/usr/bin/python3", "--version"])),

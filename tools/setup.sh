@@ -7,7 +7,7 @@ set -eu
 section=${1:-build}
 list=$(dirname "$0")/packages.txt
 
-# The packages of a section, one a line, those left out whose command the machine has anyway.
+# The packages of a section, one a line, as the list spells them; those left out whose command the machine has anyway.
 packages_of()
 {
 	sed -n "s/^\[$1: *\(.*\)\]\$/\1/p" "$list" | tr ' ' '\n' | while read -r other; do
@@ -28,10 +28,13 @@ grep -q "^\[${section}[]:]" "$list" || {
 }
 
 wanted=$(packages_of "$section" | sort -u)
-# shellcheck disable=SC2086 # one word a package
-have=$(dpkg-query -W -f='${db:Status-Abbrev} ${Package}\n' $wanted 2>/dev/null |
-	sed -n 's/^ii *//p' | sort -u || true)
-missing=$(printf '%s\n' "$wanted" | grep -vxF -e "$have" | tr '\n' ' ' | sed 's/ $//' || true)
+# shellcheck disable=SC2046 # one word a package
+have=$(dpkg-query -W -f='${db:Status-Abbrev} ${Package}\n' $(echo "$wanted" | tr '|' ' ') 2>/dev/null |
+	sed -n 's/^ii *//p' | tr '\n' ' ' || true)
+missing=$(printf '%s\n' "$wanted" | awk -F '|' -v have=" $have" '{
+		for (i = 1; i <= NF; i++) if (index(have, " " $i " ")) next
+		print
+	}' | tr '\n' ' ' | sed 's/ $//')
 [ -n "$missing" ] || exit 0
 
 as_root=
@@ -108,6 +111,15 @@ fail()
 	exit 1
 }
 
+# Of "name|name" the first that the release has.
+choose()
+{
+	for name in $(echo "$1" | tr '|' ' '); do
+		! apt-cache show "$name" >/dev/null 2>&1 || break
+	done
+	echo "$name"
+}
+
 lines_of_log()
 {
 	grep -c "^$1" "$log" || true
@@ -125,10 +137,12 @@ watch_log()
 	done
 }
 
-# shellcheck disable=SC2086 # one word a package
-set -- install --no-install-recommends $missing
 echo "setup: Debian packages are missing for \`$section': $missing"
 apt update || fail update
+set -- install --no-install-recommends
+for names in $missing; do
+	set -- "$@" "$(choose "$names")"
+done
 # With this option it stops at its question, with a status that says nothing.
 apt "$@" --assume-no || true
 packages=$(sed -n 's/.* \([0-9]*\) newly installed.*/\1/p' "$log")

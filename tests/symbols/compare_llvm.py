@@ -23,14 +23,6 @@ import time
 UNKNOWN = {"??", "-", "", "<invalid>"}
 
 
-def find_llvm():
-    for name in ("llvm-symbolizer-14", "llvm-symbolizer"):
-        path = shutil.which(name)
-        if path:
-            return path
-    return None
-
-
 def functions_of(path):
     """(address, size) of the sized functions of a file, of .symtab, else .dynsym."""
     for option in ([], ["-D"]):
@@ -148,7 +140,7 @@ def main():
     parser.add_argument("file")
     arguments = parser.parse_args()
 
-    llvm = find_llvm()
+    llvm = shutil.which("llvm-symbolizer")
     if not llvm:
         print("skipped: no llvm-symbolizer")
         return 77

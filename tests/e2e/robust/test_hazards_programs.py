@@ -200,7 +200,7 @@ def test_compile_and_link(compiler, record, tmp_path, tool):
 
 def test_imagemagick(record, tmp_path, tool):
     """Threads of OpenMP at work on a picture."""
-    convert = need("convert-im6.q16")
+    convert = need("/usr/bin/convert")
     plain, traced = tmp_path / "plain.ppm", tmp_path / "traced.ppm"
 
     def command(path):

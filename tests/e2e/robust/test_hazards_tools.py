@@ -236,7 +236,7 @@ def test_sanitizers(compiler, option, recorded_calls, compile_sample, record):
     """Programs built with a sanitizer run as ever; its allocator is the one behind ours, or, where
     clang has put it into the program, in front of us. gcc's refuses to be behind unless told."""
     if compiler == "clang" and not has_sanitizers("clang"):
-        pytest.skip("clang's sanitizers are not installed (libclang-rt-14-dev)")
+        pytest.skip("clang's sanitizers are not installed (libclang-rt-dev)")
     program = compile_sample("totals", compiler, "-O0", [f"-fsanitize={option}"])
     options = {"ASAN_OPTIONS": "detect_leaks=0:verify_asan_link_order=0"}
     plain = subprocess.run([program], capture_output=True, text=True,

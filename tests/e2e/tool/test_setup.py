@@ -15,7 +15,7 @@ case "$*" in
 	echo "Need to get 69.5 MB of archives."
 	echo "After this operation, 266 MB of additional disk space will be used."
 	exit 1 ;;
-*" install "*) ;;
+*" install "*) echo "$*" >"$ASKED" ;;
 *) exit 0 ;;
 esac
 for service in nginx postgresql.service nginx; do
@@ -25,6 +25,10 @@ ln -s /lib/systemd/system/nginx.service "$SETUP_ETC/systemd/system/multi-user.ta
 ln -s /lib/systemd/system/redis-server.service "$SETUP_ETC/systemd/system/redis.service"
 ln -s ../init.d/nginx "$SETUP_ETC/rc3.d/S01nginx"
 $THEN
+"""
+# Of a release that has Python 3.11 and gcc 14.
+APT_CACHE = """#!/bin/sh
+case "$2" in *3.11*|*-14-*) ;; *) exit 100 ;; esac
 """
 UPDATE_RC_D = """#!/bin/sh
 [ "$2" = disable ] && mv "$SETUP_ETC/rc3.d/S01$1" "$SETUP_ETC/rc3.d/K01$1"
@@ -49,26 +53,28 @@ def bin_folder(tmp_path):
 
 @pytest.fixture
 def setup(bin_folder, tmp_path):
-    """setup(then, policy): runs it; then: what apt-get does at last."""
-    bin_folder(sudo='#!/bin/sh\nexec "$@"\n', dpkg_query="#!/bin/sh\n",
+    """setup(then, policy): runs it; then: what apt-get does at last; have: packages that are there."""
+    bin_folder(sudo='#!/bin/sh\nexec "$@"\n', apt_cache=APT_CACHE,
                **{"update-rc.d": UPDATE_RC_D})
-    policy, told = tmp_path / "policy-rc.d", tmp_path / "told"
+    policy, told, asked = tmp_path / "policy-rc.d", tmp_path / "told", tmp_path / "asked"
     temporary, etc = tmp_path / "tmp", tmp_path / "etc"
     temporary.mkdir()
     for link in THERE:
         (etc / link).parent.mkdir(parents=True)
         (etc / link).symlink_to("/lib/systemd/system/ssh.service" if "systemd" in link else "../init.d/ssh")
 
-    def run(then="true", there=None):
+    def run(then="true", there=None, section="build", have=()):
         if there is not None:
             policy.write_text(there)
             policy.chmod(0o755)
-        path = bin_folder(apt_get=APT_GET.replace("$THEN", then))
-        environment = dict(os.environ, PATH=path, TOLD=str(told), POLICY_RC_D=str(policy),
-                           SETUP_ETC=str(etc), TMPDIR=str(temporary))
-        result = subprocess.run([TOP / "tools/setup.sh", "build"], env=environment, timeout=60,
+        path = bin_folder(apt_get=APT_GET.replace("$THEN", then),
+                          dpkg_query="#!/bin/sh\n" + "".join(f"echo 'ii  {name}'\n" for name in have))
+        environment = dict(os.environ, PATH=path, TOLD=str(told), ASKED=str(asked),
+                           POLICY_RC_D=str(policy), SETUP_ETC=str(etc), TMPDIR=str(temporary))
+        result = subprocess.run([TOP / "tools/setup.sh", section], env=environment, timeout=60,
                                 capture_output=True, text=True)
         assert not list(temporary.iterdir())
+        result.installed = asked.read_text().split() if asked.exists() else []
         result.told = told.read_text().split("\n")[:-1] if told.exists() else []
         result.policy = policy.read_text() if policy.exists() else None
         result.at_boot = sorted(str(path.relative_to(etc)) for path in etc.rglob("*")
@@ -86,6 +92,16 @@ def test_it_says_beforehand_what_and_how_much(setup):
     assert said[0].startswith("setup: Debian packages are missing for `build': bpftool ")
     assert said[1] == ("setup: with what they need 88 packages: 69.5 MB to download, 266 MB on disk, "
                        "about 1 min")
+
+
+def test_the_first_name_that_the_release_has(setup):
+    """Whichever of a list's names is there counts; of those that are not, what the release has."""
+    installed = setup(section="long", have=["gcc-12-multilib"]).installed
+    assert "libpython3.11-testsuite" in installed and "firefox-esr" in installed
+    assert not {name for name in installed if "|" in name or "multilib" in name or "3.13" in name}
+    installed = setup(section="long", have=["libpython3.13-testsuite", "libdw-dev"]).installed
+    assert "gcc-14-multilib" in installed and "libelf-dev" in installed
+    assert not {name for name in installed if "python3." in name} | {"libdw-dev"} & set(installed)
 
 
 def test_services_are_not_started(setup):

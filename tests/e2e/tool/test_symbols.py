@@ -735,12 +735,11 @@ def test_unit_without_end(tmp_path, packed):
 
 # Real programs.
 
-@pytest.mark.parametrize("name", ["libc.so.6", "libstdc++.so.6", "libpython3.11.so.1.0",
-                                  "libLLVM-14.so.1"])
+@pytest.mark.parametrize("name", ["libc.so.6", "libstdc++.so.6", "libpython3.*.so.1.0", "libLLVM*.so*"])
 def test_system_libraries(name):
-    path = pathlib.Path("/usr/lib/x86_64-linux-gnu") / name
-    if not path.exists():
-        pytest.skip(f"no {name} on this machine")
+    path = next(pathlib.Path("/usr/lib/x86_64-linux-gnu").glob(name), None)
+    if path is None:
+        pytest.skip(f"{name} is not installed")
     build_id = build_id_of(path)
     debug = pathlib.Path("/usr/lib/debug/.build-id") / build_id[:2] / f"{build_id[2:]}.debug"
     check_llvm(path, count=3000, llvm_file=debug if debug.exists() else None)
