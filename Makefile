@@ -48,7 +48,7 @@ endef
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):[^#]*## /\1\t/p' Makefile | expand -t 16
 
-demo: setup-demo build ## record a real program, show the report and a flame graph
+demo: setup-demo build ## record the tour's program, show the report and a flame graph
 	@tools/demo.sh $(BUILD)/mallow $(BUILD)/demo
 
 check: setup-test build build-asan ## all tests; the last line says how many passed

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Records a real program, shows where its memory went, and leaves a flame graph:
+# Records the program of README.md's tour, shows where its memory went, and leaves a flame graph:
 # tools/demo.sh MALLOW FOLDER.
 set -eu
 
@@ -13,10 +13,12 @@ say()
 	printf '\n\033[1m%s\033[0m\n' "$*" | if [ -t 1 ]; then cat; else sed 's/\x1b\[[0-9]*m//g'; fi
 }
 
-# Perl is on every Debian, and so are the licence texts in which it counts pairs of words.
-say "mallow run -- perl tools/demo.pl /usr/share/common-licenses/GPL-3 …"
-"$mallow" run -o "$folder/demo.mallow" -- \
-	/usr/bin/perl "$(dirname "$0")/demo.pl" /usr/share/common-licenses/[A-Z]*
+say "g++ -g -O1 -o $folder/tour examples/tour.cpp"
+g++ -g -O1 -o "$folder/tour" "$(dirname "$0")/../examples/tour.cpp"
+
+# The licence texts, whose words it indexes, are on every Debian.
+say "mallow run -- $folder/tour /usr/share/common-licenses/GPL-?"
+"$mallow" run -o "$folder/demo.mallow" -- "$folder/tour" /usr/share/common-licenses/GPL-?
 
 say "mallow report --top 5: where the memory was at the peak"
 "$mallow" report --top 5 "$folder/demo.mallow"
