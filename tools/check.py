@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 """Runs every check and test that is built, and prints one line at the end: N passed, N failed.
-Before it: what failed, and why tests were skipped. Each step says how long it takes.
+Before it: what failed, and why tests were skipped. Each step says how long it takes. Interrupted by
+Ctrl-C or SIGTERM it says what had failed until then, and does not end with that line.
 
     check.py [--long] [--no-sanitizer]      as `make check` calls it, after building
 
@@ -12,6 +13,7 @@ import collections
 import os
 import pathlib
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -41,6 +43,8 @@ class Totals:
     def add_junit(self, step, path):
         """Counts the cases of a JUnit file; a case is failed, skipped, or has passed."""
         for case in xml.etree.ElementTree.parse(path).iter("testcase"):
+            if not case.get("name"):
+                continue  # pytest's, of a test that an interruption ended
             kinds = {child.tag for child in case}
             result = "failed" if kinds & {"failure", "error"} else \
                 "skipped" if "skipped" in kinds else "passed"
@@ -60,6 +64,10 @@ class Totals:
             print(f"skipped: {others}: cannot hold there, mostly under sanitizers (pytest -rs)")
         if self.reasons["takes long"]:
             print("make check-long runs what takes long, and installs large packages for it")
+
+    def print_failures(self):
+        for failure in self.failures:
+            print(f"failed: {failure}")
 
     def line(self):
         line = f"{self.passed} passed, {self.failed} failed"
@@ -119,11 +127,28 @@ def check_with_junit(totals, step, command, junit):
     """A step that leaves a JUnit file. What it prints is shown as it comes, in a pipe, too."""
     junit.unlink(missing_ok=True)
     failed_before = totals.failed
-    result = run(command, env=dict(os.environ, PYTHONDONTWRITEBYTECODE="1", PYTHONUNBUFFERED="1"))
-    if junit.exists():
-        totals.add_junit(step, junit)
-    if not junit.exists() or (result.returncode and totals.failed == failed_before):
-        totals.add(step, f"ended with status {result.returncode}", "failed")
+    process = subprocess.Popen([str(word) for word in command], cwd=TOP,
+                               env=dict(os.environ, PYTHONDONTWRITEBYTECODE="1", PYTHONUNBUFFERED="1"))
+    try:
+        process.wait()
+    except KeyboardInterrupt:
+        end_with_results(process)
+        raise
+    finally:
+        if junit.exists():
+            totals.add_junit(step, junit)
+    if not junit.exists() or (process.returncode and totals.failed == failed_before):
+        totals.add(step, f"ended with status {process.returncode}", "failed")
+
+
+def end_with_results(process):
+    """Meson and pytest (tests/e2e/conftest.py) take a signal, or several, for an order to end with what they know."""
+    process.terminate()
+    try:
+        process.wait(timeout=30)
+    except (subprocess.TimeoutExpired, KeyboardInterrupt):
+        process.kill()
+        process.wait()
 
 
 def check_units(totals, step, directory, *options):
@@ -145,8 +170,6 @@ def main():
     parser.add_argument("--long", action="store_true")
     parser.add_argument("--no-sanitizer", action="store_true")
     arguments = parser.parse_args()
-    totals = Totals()
-    start = time.monotonic()
     # Each with the seconds it takes on two idle processors, measured.
     steps = [("source", 8, check_source), ("the web interface", 5, check_web)]
     if not arguments.no_sanitizer:
@@ -164,6 +187,14 @@ def main():
     steps += [("end to end", SECONDS_LONG if arguments.long else 290, lambda totals:
                check_end_to_end(totals, arguments.long))]
 
+    return run_steps(steps)
+
+
+def run_steps(steps):
+    """[(title, seconds, function of the totals)]: runs them, says what came of it, and returns the exit status."""
+    totals = Totals()
+    start = time.monotonic()
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     print(f"== {len(steps)} steps, about {sum(seconds for _, seconds, _ in steps) / 60:.0f} min "
           "on two idle processors", flush=True)
     took = []
@@ -171,15 +202,19 @@ def main():
         print(f"== {number} of {len(steps)}: {title}, about {seconds} s "
               f"({time.monotonic() - start:.0f} s so far)", flush=True)
         begun = time.monotonic()
-        work(totals)
+        try:
+            work(totals)
+        except KeyboardInterrupt:
+            totals.print_failures()
+            print(f"interrupted in step {number} of {len(steps)}, {title}; until then {totals.line()}")
+            return 130
         took.append((time.monotonic() - begun, title))
     print(f"== done in {time.monotonic() - start:.0f} s:")
     for seconds, title in took:
         print(f"  {seconds:5.0f} s  {title}")
 
     totals.print_reasons()
-    for failure in totals.failures:
-        print(f"failed: {failure}")
+    totals.print_failures()
     print(totals.line())
     return 1 if totals.failed or not totals.passed else 0
 

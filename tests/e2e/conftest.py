@@ -49,6 +49,20 @@ def pytest_configure(config):
     for number in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT):
         if signal.getsignal(number) == signal.SIG_IGN:
             signal.signal(number, lambda *_: None)
+    if not hasattr(config, "workerinput"):
+        for number in STOPS:
+            if signal.getsignal(number) in (signal.SIG_DFL, signal.default_int_handler):
+                signal.signal(number, stop_once)
+
+
+STOPS = (signal.SIGINT, signal.SIGTERM)
+
+
+def stop_once(*_):
+    """Ctrl-C, and the SIGTERM of timeout(1) and tools/check.py; often both come. pytest says what had failed."""
+    for number in STOPS:
+        signal.signal(number, lambda *_: None)
+    raise KeyboardInterrupt
 
 
 def pytest_collection_modifyitems(config, items):
