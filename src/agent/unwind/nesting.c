@@ -38,13 +38,14 @@ find_frame(const struct unwind_state *state, struct crossing *crossing, bool tra
 }
 
 static never_inline enum unwind_nesting find_frame_slow(const struct unwind_state *state,
-							struct crossing *crossing, uint64_t sp)
+							const struct crossing *plain, uint64_t sp)
 {
+	struct crossing crossing = *plain; // of our own: it points to registers
 	struct registers registers = {0};
 	enum unwind_nesting nesting = UNWIND_NOT_FOUND;
 
-	while (nesting == UNWIND_NOT_FOUND && track_missing(state, crossing, &registers))
-		nesting = find_frame(state, crossing, true, sp);
+	while (nesting == UNWIND_NOT_FOUND && track_missing(state, &crossing, &registers))
+		nesting = find_frame(state, &crossing, true, sp);
 	return nesting;
 }
 

@@ -25,14 +25,15 @@ walk_stack(const struct unwind_state *state, struct crossing *crossing, bool tra
 }
 
 static never_inline enum unwind_end walk_tracking_slow(const struct unwind_state *state,
-						       struct crossing *crossing, uint64_t *pcs,
+						       const struct crossing *plain, uint64_t *pcs,
 						       size_t room, size_t *count)
 {
+	struct crossing crossing = *plain; // of our own: it points to registers
 	struct registers registers = {0};
 	enum unwind_end end = UNWIND_BROKEN;
 
-	while (end == UNWIND_BROKEN && track_missing(state, crossing, &registers))
-		end = walk_stack(state, crossing, true, pcs, room, count);
+	while (end == UNWIND_BROKEN && track_missing(state, &crossing, &registers))
+		end = walk_stack(state, &crossing, true, pcs, room, count);
 	return end;
 }
 
