@@ -34,19 +34,22 @@ const char *symbol_names_source(struct symbol_names *names, const char *director
 	return intern_buf(names, &text);
 }
 
-/*
- * Makes a name readable, without the version that linkers append: "memcpy@@GLIBC_2.14". NULL: no
- * memory.
- */
+const char *symbol_names_plain(struct symbol_names *names, const char *raw)
+{
+	const char *version = raw[0] == '@' ? NULL : strchr(raw, '@');
+
+	return version ? intern_bytes(&names->strings, raw, (size_t)(version - raw)) : raw;
+}
+
+/* NULL: no memory. */
 static const char *read_name(struct symbol_names *names, const char *raw)
 {
 	cleanup(buf_deinit) struct buf text = BUF_EMPTY;
-	const char *version = raw[0] == '@' ? NULL : strchr(raw, '@');
-	auto_free char *plain = version ? strndup(raw, (size_t)(version - raw)) : NULL;
+	const char *plain = symbol_names_plain(names, raw);
 
-	if (version && !plain)
+	if (!plain)
 		return NULL;
-	demangle(plain ? plain : raw, &text);
+	demangle(plain, &text);
 	return intern_buf(names, &text);
 }
 

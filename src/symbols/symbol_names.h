@@ -19,6 +19,11 @@ const char *symbol_names_add(struct symbol_names *names, const char *text);
 /* One copy of what source_path() makes of these. NULL: no memory. */
 const char *symbol_names_source(struct symbol_names *names, const char *directory,
 				const char *file);
+/*
+ * raw without the version that linkers append: "memcpy@@GLIBC_2.14". raw itself if it has none.
+ * NULL: no memory.
+ */
+const char *symbol_names_plain(struct symbol_names *names, const char *raw);
 /* The readable form of raw, which must come from symbol_names_add(). NULL: no memory. */
 const char *symbol_names_demangled(struct symbol_names *names, const char *raw);
 

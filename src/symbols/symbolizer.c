@@ -175,6 +175,16 @@ struct err *symbolizer_module(struct symbolizer *symbolizer, const char *path,
 	return NULL;
 }
 
+struct err *symbolizer_plain(struct symbolizer *symbolizer, const char *raw, const char **ret)
+{
+	const char *plain = symbol_names_plain(&symbolizer->names, raw);
+
+	if (!plain)
+		return err_no_memory();
+	*ret = plain;
+	return NULL;
+}
+
 struct err *symbolizer_readable(struct symbolizer *symbolizer, const char *raw, const char **ret)
 {
 	// The caller's string may not be interned here: it may be a name from a recording.

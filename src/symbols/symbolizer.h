@@ -82,6 +82,12 @@ struct err *symbol_module_find(struct symbol_module *module, uint64_t file_addre
 			       const struct symbol **ret, size_t *count);
 
 /*
+ * raw without the version that linkers append ("malloc@@GLIBC_2.2.5"). raw must live as long as the
+ * symbolizer.
+ */
+struct err *symbolizer_plain(struct symbolizer *symbolizer, const char *raw, const char **ret);
+
+/*
  * Makes a raw name readable: demangled, without the version that linkers append. Not part of the
  * look-up, because demangling takes longer than that and few names are ever shown.
  */

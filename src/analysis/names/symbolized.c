@@ -301,8 +301,14 @@ static struct err *fill_function(struct symbolized *symbolized,
 				 const struct recorded_module *module, uint64_t pc,
 				 struct named_frame *line)
 {
-	if (line->raw_function)
-		return readable(symbolized, !module, line->raw_function, &line->function);
+	if (line->raw_function) {
+		struct err *err = module ? symbolizer_plain(symbolized->symbolizer,
+							    line->raw_function, &line->raw_function)
+					 : NULL;
+
+		return err ? err
+			   : readable(symbolized, !module, line->raw_function, &line->function);
+	}
 	if (module)
 		line->function = arena_format(&symbolized->arena, "[%s]+0x%" PRIx64,
 					      line->module_name, line->address - module->bias);

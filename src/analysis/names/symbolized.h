@@ -16,7 +16,7 @@ struct symbolized;
 /* One line of a stack, as people read it. */
 struct named_frame {
 	const char *function;     /* demangled; without a symbol "[libfoo.so]+0x1a2b", never NULL */
-	const char *raw_function; /* as in the symbol table; NULL: no symbol */
+	const char *raw_function; /* mangled, without a version; NULL: no symbol */
 	const char *file;         /* NULL unknown */
 	uint32_t line;            /* 0 unknown */
 	const char *module;       /* full path; NULL: in no module */

@@ -473,6 +473,33 @@ def test_costly_patterns_keep_nobody_waiting(many_names, example, serve):
     assert server.json(f"/data/{names}/allocations?function_regex=_a*$&count=1")["total_count"] == 3000
 
 
+VERSIONED = r"""
+#include <stdlib.h>
+__asm__(".symver make_it,make_it@@@V1");
+__attribute__((noinline)) char *make_it(void)
+{
+	char *block = malloc(10);
+
+	if (block)
+		*block = 1;
+	return block;
+}
+int main(void) { return !make_it(); }
+"""
+
+
+def test_raw_functions_have_no_version(mallow, serve, tmp_path):
+    """A linker appends it: make_it@@V1 is no name that a compiler gave, and no readable one."""
+    (tmp_path / "p.c").write_text(VERSIONED)
+    (tmp_path / "map").write_text("V1 { global: make_it; };\n")
+    subprocess.run(["gcc", "-O1", "-o", "p", "p.c", "-Wl,--version-script=map", "-rdynamic"], cwd=tmp_path, check=True)
+    assert " make_it@@V1\n" in subprocess.run(["nm", tmp_path / "p"], capture_output=True, text=True, check=True).stdout
+    subprocess.run([mallow, "run", "-o", "r.mallow", "./p"], cwd=tmp_path, check=True, capture_output=True,
+                   env=clean_environment())
+    [row] = serve(tmp_path / "r.mallow").json("/data/last/allocations?function_regex=make_it")["allocations"]
+    assert [frame["raw_function"] for frame in row["backtrace"] if frame["function"] == "make_it"] == ["make_it"]
+
+
 def sockets_of(pid):
     """Those of clients, and the one that listens."""
     inodes = {line.split()[9] for kind in ("tcp", "tcp6")
