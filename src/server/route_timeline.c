@@ -71,6 +71,7 @@ static struct err *answer(struct request *request, struct reply *reply, const st
 		return err;
 	json_init(&json, &buf, false);
 	json_object(&json);
+	json_field_text(&json, "xs_unit", "s");
 	for (size_t i = 0; i < series_count; i++)
 		put_series(&json, &series[i], points, count);
 	json_end(&json);
@@ -103,6 +104,7 @@ struct err *route_fragmentation_timeline(struct request *request, struct reply *
 static void put_leaked(struct json_writer *json, const struct timeline_point *points, size_t count)
 {
 #define CHANGE(member) (points[i].member - (i ? points[i - 1].member : 0))
+	json_field_text(json, "xs_unit", "ms");
 	ARRAY("xs", points[i].unix_s * 1000);
 	ARRAY("size_delta", CHANGE(leaked_size));
 	ARRAY("count_delta", CHANGE(leaked_count));
@@ -142,6 +144,7 @@ static void put_memory(struct json_writer *json, const struct dataset *dataset)
 	uint32_t count;
 	const struct memory_sample *samples = recording_memory(dataset->recording, &count);
 
+	json_field_text(json, "xs_unit", "ms");
 	ARRAY("xs", (dataset->facts->start_realtime_ns + samples[i].time_ns) / 1000000);
 	ARRAY("address_space", samples[i].virtual_size);
 	ARRAY("rss", samples[i].resident);
