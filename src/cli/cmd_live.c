@@ -211,6 +211,7 @@ static int run(const struct command *command, const struct options *options)
 		return CLI_USAGE;
 	if (wanted.format == LIVE_FLAME_GRAPH && setting_options_value(options, SETTING_JSON))
 		return cli_error(CLI_USAGE, "--flame-graph and --json exclude each other");
+	setting_options_say_mistyped();
 	err = prepare(options, &wanted, &prepared);
 	if (!err)
 		err = run_library_find(&library);

@@ -124,6 +124,7 @@ static int run(const struct command *command, const struct options *given)
 	if (options.values[COMPRESS] && options.values[NO_FINISH])
 		return cli_error(CLI_USAGE,
 				 "--compress has no effect with --no-finish: leave one out");
+	setting_options_say_mistyped();
 	// Not what the variable says: 'mallow live' is another command.
 	options.values[SETTING_MODE] = "record";
 	err = run_library_find(&library);

@@ -1,8 +1,12 @@
 #include "cli/setting_options.h"
 
 #include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 #include "cli/cli.h"
+#include "hosted/cleanup.h"
+#include "hosted/nearest.h"
 
 bool setting_options_check(const struct options *options)
 {
@@ -25,6 +29,28 @@ bool setting_options_check(const struct options *options)
 		return false;
 	}
 	return true;
+}
+
+static void say_mistyped(const char *entry)
+{
+	const size_t prefix = strlen("MALLOW_");
+	const char *names[SETTING_COUNT], *near;
+	auto_free char *typed = strndup(entry, strcspn(entry, "="));
+
+	if (!typed)
+		return;
+	for (int i = 0; i < SETTING_COUNT; i++)
+		names[i] = setting_info(i)->variable + prefix;
+	near = nearest_word(typed + prefix, names, SETTING_COUNT);
+	cli_error(CLI_OK, "%s is no setting of mallow, and has no effect%s%s%s", typed,
+		  near ? ": did you mean MALLOW_" : "", near ? near : "", near ? "?" : "");
+}
+
+void setting_options_say_mistyped(void)
+{
+	for (char **entry = environ; *entry; entry++)
+		if (setting_is_mistyped(*entry))
+			say_mistyped(*entry);
 }
 
 const char *setting_options_word(const struct options *options, enum setting setting)

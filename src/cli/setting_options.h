@@ -15,6 +15,12 @@
 bool setting_options_check(const struct options *options);
 
 /*
+ * Says which MALLOW_ variables of the environment are none, once for a run. The agent does so
+ * without the tool.
+ */
+void setting_options_say_mistyped(void);
+
+/*
  * The word that the agent will see: the option's, else the variable's. NULL: neither was given, or
  * it is empty.
  */

@@ -205,6 +205,30 @@ static const char *skip_prefix(const char *word, const char *prefix)
 	return *prefix ? NULL : word;
 }
 
+/* Variables of ours that are no settings: the tool's, and what it tells the agent. */
+static const char *const others[] = {
+	"MALLOW_COREDUMPS", "MALLOW_DIRECTORY", "MALLOW_LIBRARY", "MALLOW_PARENT",
+	"MALLOW_REGISTRY",  "MALLOW_STARTER",   "MALLOW_TOKEN",
+};
+
+static bool has_name(const char *entry, const char *name)
+{
+	const char *rest = skip_prefix(entry, name);
+
+	return rest && *rest == '=';
+}
+
+bool setting_is_mistyped(const char *entry)
+{
+	bool known = !skip_prefix(entry, "MALLOW_") || skip_prefix(entry, "MALLOW_TEST_");
+
+	for (int i = 0; !known && i < SETTING_COUNT; i++)
+		known = has_name(entry, infos[i].variable);
+	for (size_t i = 0; !known && i < sizeof(others) / sizeof(others[0]); i++)
+		known = has_name(entry, others[i]);
+	return !known;
+}
+
 /* Parses RTMIN, RTMIN+1, RTMAX-1. */
 static bool parse_real_time(const char *word, uint64_t *ret)
 {

@@ -48,6 +48,12 @@ struct setting_info {
 const struct setting_info *setting_info(enum setting setting);
 
 /*
+ * Whether an entry of the environment, NAME=value, has the name of a variable of ours but is none.
+ * Names that begin with MALLOW_TEST_ are left to tests.
+ */
+bool setting_is_mistyped(const char *entry);
+
+/*
  * Parses a setting's word. *ret is, by the setting's kind:
  *
  *	boolean   0 or 1 (1/0/true/false/yes/no/on/off)

@@ -1,11 +1,12 @@
 /*
  * Every stack that the cache gave is taken by a plain walk, too, and must be the same.
  *
- * One stack in MALLOW_COMPARE_EVERY (1000) is taken by libgcc's and by libunwind's unwinder, too,
- * and must be the same, frame by frame. What they cannot unwind is not compared: from the first
- * frame on that has no unwind table (code made by V8) libgcc stops and libunwind guesses.
+ * One stack in MALLOW_TEST_COMPARE_EVERY (1000) is taken by libgcc's and by libunwind's unwinder,
+ * too, and must be the same, frame by frame. What they cannot unwind is not compared: from the
+ * first frame on that has no unwind table (code made by V8) libgcc stops and libunwind guesses.
  *
- * At exit one line goes to the file MALLOW_COMPARE_LOG, and one for each of the first differences.
+ * At exit one line goes to the file MALLOW_TEST_COMPARE_LOG, and one for each of the first
+ * differences.
  */
 #define UNW_LOCAL_ONLY
 #include <libunwind.h>
@@ -69,7 +70,7 @@ static never_inline void walk_libunwind(void)
 
 static void log_text(struct text *text)
 {
-	const char *path = config_environment("MALLOW_COMPARE_LOG");
+	const char *path = config_environment("MALLOW_TEST_COMPARE_LOG");
 	int fd = path ? sys_open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600) : -1;
 
 	if (fd < 0)
@@ -142,7 +143,7 @@ static uint64_t every(void)
 	const char *text;
 
 	if (!number) {
-		text = config_environment("MALLOW_COMPARE_EVERY");
+		text = config_environment("MALLOW_TEST_COMPARE_EVERY");
 		number = text ? text_parse(text, NULL) : 0;
 		if (!number)
 			number = 1000;

@@ -1,8 +1,8 @@
 /*
- * System calls of the agent that fail: of each image those from number MALLOW_FAIL_AT on,
- * MALLOW_FAIL_COUNT of them (1), with the error MALLOW_FAIL_ERROR; only those of the number
- * MALLOW_FAIL_CALL, where that is given. A forked child goes on counting.
- * Writes how many there were to the file MALLOW_FAIL_LOG at exit.
+ * System calls of the agent that fail: of each image those from number MALLOW_TEST_FAIL_AT on,
+ * MALLOW_TEST_FAIL_COUNT of them (1), with the error MALLOW_TEST_FAIL_ERROR; only those of the
+ * number MALLOW_TEST_FAIL_CALL, where that is given. A forked child goes on counting. Writes how
+ * many there were to the file MALLOW_TEST_FAIL_LOG at exit.
  */
 #include "agent/arch/syscall.h"
 #include "agent/ground/config.h"
@@ -22,10 +22,10 @@ static uint64_t number_of(const char *name, uint64_t otherwise)
 
 static void read_settings(void)
 {
-	count = number_of("MALLOW_FAIL_COUNT", 1);
-	error = number_of("MALLOW_FAIL_ERROR", 0);
-	only = number_of("MALLOW_FAIL_CALL", UINT64_MAX);
-	first = number_of("MALLOW_FAIL_AT", UINT64_MAX);
+	count = number_of("MALLOW_TEST_FAIL_COUNT", 1);
+	error = number_of("MALLOW_TEST_FAIL_ERROR", 0);
+	only = number_of("MALLOW_TEST_FAIL_CALL", UINT64_MAX);
+	first = number_of("MALLOW_TEST_FAIL_AT", UINT64_MAX);
 }
 
 /* What the program asked for by way of ours, and what cannot fail. */
@@ -55,5 +55,5 @@ long syscall_fails(long number)
 static __attribute__((destructor)) void report(void)
 {
 	inside = 1;
-	log_count("MALLOW_FAIL_LOG", "calls=", calls);
+	log_count("MALLOW_TEST_FAIL_LOG", "calls=", calls);
 }

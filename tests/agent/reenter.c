@@ -1,7 +1,7 @@
 /*
  * malloc and free in the middle of each system call of the agent, as a signal handler could do at
  * that moment. The exported functions are called, so that all of the hooks' guards are walked
- * through. Counts what it allocated into the file MALLOW_REENTER_LOG at exit.
+ * through. Counts what it allocated into the file MALLOW_TEST_REENTER_LOG at exit.
  */
 #include "agent/arch/syscall.h"
 #include "agent/ground/config.h"
@@ -34,5 +34,5 @@ void __wrap_own_stack_prepare(void)
 static __attribute__((destructor)) void report(void)
 {
 	inside = 1;
-	log_count("MALLOW_REENTER_LOG", "reentered=", count);
+	log_count("MALLOW_TEST_REENTER_LOG", "reentered=", count);
 }

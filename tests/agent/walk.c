@@ -1,7 +1,7 @@
 /*
  * The list of all threads is gone through whenever the agent has cleared some memory of its own, as
  * another thread may do at any moment: it is never shorter than it was. Writes to the file
- * MALLOW_WALK_LOG at exit how often it was cut short, how many threads are in it, and how many
+ * MALLOW_TEST_WALK_LOG at exit how often it was cut short, how many threads are in it, and how many
  * walks there were.
  */
 #include "agent/ground/libc.h"
@@ -46,7 +46,7 @@ void *__wrap_memset(void *to, int value, size_t size)
 
 static __attribute__((destructor)) void report(void)
 {
-	log_count("MALLOW_WALK_LOG", "cut=", cut);
-	log_count("MALLOW_WALK_LOG", "threads=", length());
-	log_count("MALLOW_WALK_LOG", "walks=", walks);
+	log_count("MALLOW_TEST_WALK_LOG", "cut=", cut);
+	log_count("MALLOW_TEST_WALK_LOG", "threads=", length());
+	log_count("MALLOW_TEST_WALK_LOG", "walks=", walks);
 }

@@ -123,6 +123,21 @@ static void choices(void **state)
 	assert_false(setting_parse(SETTING_BACKTRACE, "", &value));
 }
 
+static void mistyped(void **state)
+{
+	(void)state;
+	assert_true(setting_is_mistyped("MALLOW_SAMPEL=1"));
+	assert_true(setting_is_mistyped("MALLOW_SAMPL=1"));
+	assert_true(setting_is_mistyped("MALLOW_SAMPLES=1"));
+	assert_true(setting_is_mistyped("MALLOW_="));
+	assert_true(setting_is_mistyped("MALLOW_TOKE=MALLOW_TOKEN="));
+	assert_false(setting_is_mistyped("MALLOW_SAMPLE=1"));
+	assert_false(setting_is_mistyped("MALLOW_TOKEN=secret"));
+	assert_false(setting_is_mistyped("MALLOW_TEST_FAIL_AT=1"));
+	assert_false(setting_is_mistyped("MALLOW=1"));
+	assert_false(setting_is_mistyped("PATH=/bin"));
+}
+
 /* Two commands have a --depth; the others are named for what the user of the tool means. */
 static bool has_other_name(enum setting setting)
 {
@@ -169,6 +184,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(words),
 		cmocka_unit_test(choices),
+		cmocka_unit_test(mistyped),
 		cmocka_unit_test(rows),
 	};
 

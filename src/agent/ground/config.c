@@ -6,6 +6,7 @@
 #include "agent/ground/link_map.h"
 #include "agent/ground/log.h"
 #include "agent/ground/next_functions.h"
+#include "agent/ground/text.h"
 #include "base/compiler.h"
 #include "base/preload.h"
 #include "trace/registry.h"
@@ -104,6 +105,26 @@ static void warn_bad_value(enum setting setting, const char *word)
 	log_string("' is not allowed; allowed: ");
 	log_string(setting_allowed(setting));
 	log_end();
+}
+
+/* Under `mallow run` and `mallow live` the tool has said it. */
+static void warn_mistyped(void)
+{
+	char room[64];
+
+	for (char **entry = config_variables(); *entry; entry++) {
+		struct text name;
+
+		if (!setting_is_mistyped(*entry))
+			continue;
+		text_init(&name, room, sizeof(room));
+		for (const char *c = *entry; *c && *c != '='; c++)
+			text_char(&name, *c);
+		log_start(SETTING_LOG_ERROR);
+		log_string(room);
+		log_string(" is no setting of mallow, and has no effect");
+		log_end();
+	}
 }
 
 /* Logs the settings that were given, so that a user sees whether they arrived. */
@@ -295,6 +316,8 @@ bool config_read(void)
 	log_settings();
 	config.registry = keep(find_variable(REGISTRY_VARIABLE));
 	choose_place();
+	if (!config.registry && !config_is_child())
+		warn_mistyped();
 	return true;
 }
 

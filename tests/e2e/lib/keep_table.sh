@@ -1,10 +1,10 @@
 #!/bin/sh
 # The helper of MODE=live in tests: keeps the table as it is, for an independent reader. It is called
-# as the tool is, `keep_table.sh live-report --fd N …`; MALLOW_TABLES is where tables go.
+# as the tool is, `keep_table.sh live-report --fd N …`; MALLOW_TEST_TABLES is where tables go.
 set -e
 [ "$1 $2" = "live-report --fd" ]
 shift 2
-folder=$MALLOW_TABLES
+folder=$MALLOW_TEST_TABLES
 fd=$1
 shift
 mkdir -p "$folder"

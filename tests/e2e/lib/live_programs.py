@@ -58,7 +58,7 @@ def run_live(command, library, folder, limits=None, preload="", **settings):
     folder.mkdir(exist_ok=True)
     for old in folder.iterdir():
         old.unlink()
-    given = {"MODE": "live", "HELPER": KEEPER, "TABLES": folder, **settings}
+    given = {"MODE": "live", "HELPER": KEEPER, "TEST_TABLES": folder, **settings}
     environment = clean_environment({f"MALLOW_{name}": value for name, value in given.items()})
     environment["LD_PRELOAD"] = f"{library}:{preload}" if preload else str(library)
     run = subprocess.run([str(word) for word in command], env=environment, capture_output=True,

@@ -46,7 +46,7 @@ def live(agent, tmp_path):
     def run(command, settings=None, env=None, status=0, **options):
         folder = tmp_path / f"tables{len(list(tmp_path.iterdir()))}"
         environment = clean_environment(env)
-        given = {"MODE": "live", "HELPER": KEEPER, "TABLES": folder, **(settings or {})}
+        given = {"MODE": "live", "HELPER": KEEPER, "TEST_TABLES": folder, **(settings or {})}
         environment.update({f"MALLOW_{name}": str(value) for name, value in given.items()
                             if value is not None})
         environment["LD_PRELOAD"] = str(agent)
@@ -315,7 +315,7 @@ def test_the_helpers_environment(live, tmp_path):
 
 
 def storm(compile_sample, preload, functions_of, tmp_path, milliseconds, limits=None):
-    environment = preload(MODE="live", HELPER=KEEPER, TABLES=tmp_path / "tables")
+    environment = preload(MODE="live", HELPER=KEEPER, TEST_TABLES=tmp_path / "tables")
     program = subprocess.Popen([compile_sample("live_storm", "gcc", "-O2"), str(milliseconds)],
                                env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     with program:

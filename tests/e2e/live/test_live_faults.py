@@ -19,14 +19,14 @@ def all_calls(compile_sample):
 
 def count_calls(program, folder):
     log = folder / "calls"
-    run_live([program], variant("fail"), folder / "counted", FAIL_LOG=log)
+    run_live([program], variant("fail"), folder / "counted", TEST_FAIL_LOG=log)
     return max(int(number) for number in re.findall(r"calls=(\d+)", log.read_text()))
 
 
 def fail_in_turn(program, folder, steps, error):
     for number in range(1, count_calls(program, folder) + 20, steps):
-        outcome = run_live([program], variant("fail"), folder / "failed", FAIL_AT=number,
-                           FAIL_ERROR=error)
+        outcome = run_live([program], variant("fail"), folder / "failed", TEST_FAIL_AT=number,
+                           TEST_FAIL_ERROR=error)
         outcome.assert_unharmed(number)
         outcome.assert_sound()
 
@@ -44,17 +44,17 @@ def test_each_system_call_fails(error, all_calls, tmp_path):
 @pytest.mark.parametrize("name,number", numbers_of_calls().items())
 def test_a_system_call_that_never_works(name, number, all_calls, tmp_path):
     for first in (1, 3):
-        outcome = run_live([all_calls], variant("fail"), tmp_path / "failed", FAIL_AT=first,
-                           FAIL_ERROR=errno.EPERM, FAIL_COUNT=ENDLESS, FAIL_CALL=number)
+        outcome = run_live([all_calls], variant("fail"), tmp_path / "failed", TEST_FAIL_AT=first,
+                           TEST_FAIL_ERROR=errno.EPERM, TEST_FAIL_COUNT=ENDLESS, TEST_FAIL_CALL=number)
         outcome.assert_unharmed((name, first))
         outcome.assert_sound()
 
 
 def test_no_file_in_memory(all_calls, tmp_path):
     """One line of each image that would have had a table, and nothing is kept."""
-    outcome = run_live([all_calls], variant("fail"), tmp_path / "failed", FAIL_AT=1,
-                       FAIL_ERROR=errno.EPERM, FAIL_COUNT=ENDLESS,
-                       FAIL_CALL=numbers_of_calls()["memfd_create"])
+    outcome = run_live([all_calls], variant("fail"), tmp_path / "failed", TEST_FAIL_AT=1,
+                       TEST_FAIL_ERROR=errno.EPERM, TEST_FAIL_COUNT=ENDLESS,
+                       TEST_FAIL_CALL=numbers_of_calls()["memfd_create"])
     outcome.assert_unharmed()
     assert not outcome.tables
     assert outcome.lines and len(outcome.lines) <= 4

@@ -172,8 +172,8 @@ def test_groups_move_for_long(waves, tool):
 
 def test_no_group_moves_without_barriers(waves, tool):
     """Where the kernel has no membarrier() the same is true, and groups stay."""
-    waves.environment.update({"LD_PRELOAD": str(variant("fail")), "MALLOW_FAIL_AT": "1",
-                              "MALLOW_FAIL_COUNT": "1000000000", "MALLOW_FAIL_ERROR": str(errno.ENOSYS),
-                              "MALLOW_FAIL_CALL": str(numbers_of_calls()["membarrier"])})
+    waves.environment.update({"LD_PRELOAD": str(variant("fail")), "MALLOW_TEST_FAIL_AT": "1",
+                              "MALLOW_TEST_FAIL_COUNT": "1000000000", "MALLOW_TEST_FAIL_ERROR": str(errno.ENOSYS),
+                              "MALLOW_TEST_FAIL_CALL": str(numbers_of_calls()["membarrier"])})
     run(waves, 3, tool)
     assert waves.moved("full") == waves.moved("cell") == 0

@@ -21,8 +21,8 @@ def test_stacks_are_those_of_libgcc_and_libunwind(program, tmp_path):
     command, environment = real_programs.command(program, tmp_path)
     bare = subprocess.run([str(word) for word in command], capture_output=True, timeout=300,
                           env=clean_environment(environment))
-    run, lines = run_with(variant("compare"), command, tmp_path, "MALLOW_COMPARE_LOG",
-                          MALLOW_COMPARE_EVERY=EVERY, **environment)
+    run, lines = run_with(variant("compare"), command, tmp_path, "MALLOW_TEST_COMPARE_LOG",
+                          MALLOW_TEST_COMPARE_EVERY=EVERY, **environment)
     assert (run.returncode, run.stdout) == (bare.returncode, bare.stdout), run.stderr
     totals = [dict(re.findall(r"(\w+)=(\d+)", line)) for line in lines
               if line.startswith("compared")]
@@ -46,7 +46,7 @@ def test_malloc_in_each_system_call(program, tool, tmp_path):
     command, environment = real_programs.command(program, tmp_path)
     bare = subprocess.run([str(word) for word in command], capture_output=True, timeout=300,
                           env=clean_environment(environment))
-    run, lines = run_with(variant("reenter"), command, tmp_path, "MALLOW_REENTER_LOG",
+    run, lines = run_with(variant("reenter"), command, tmp_path, "MALLOW_TEST_REENTER_LOG",
                           **environment)
     assert (run.returncode, run.stdout) == (bare.returncode, bare.stdout), run.stderr
     reentered = sum(int(line.split("=")[1]) for line in lines)
@@ -66,7 +66,7 @@ def test_the_list_of_threads_is_never_cut_short(tmp_path):
                "    thread = threading.Thread(target=lambda: bytearray(1000))\n"
                "    thread.start()\n"
                "    thread.join()\n")
-    run, lines = run_with(variant("walk"), ["/usr/bin/python3", "-c", program], tmp_path, "MALLOW_WALK_LOG")
+    run, lines = run_with(variant("walk"), ["/usr/bin/python3", "-c", program], tmp_path, "MALLOW_TEST_WALK_LOG")
     assert run.returncode == 0, run.stderr
     found = {name: int(number) for name, number in (line.split("=") for line in lines)}
     # Memory was taken over: else there are as many as ran.

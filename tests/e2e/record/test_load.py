@@ -65,8 +65,8 @@ def test_tables_that_cannot_be_changed(compile_sample, record):
     """Said once, and the program runs as ever."""
     needed = library(compile_sample, "deepbind_needed")
     plugin = library(compile_sample, "deepbind_plugin", *linked_with(needed))
-    settings = {"FAIL_CALL": numbers_of_calls()["mprotect"], "FAIL_AT": 1,
-                "FAIL_COUNT": 1000000, "FAIL_ERROR": errno.EACCES}
+    settings = {"TEST_FAIL_CALL": numbers_of_calls()["mprotect"], "TEST_FAIL_AT": 1,
+                "TEST_FAIL_COUNT": 1000000, "TEST_FAIL_ERROR": errno.EACCES}
     recorded = run_sample(record, [compile_sample("deepbind", "gcc", "-O1"), plugin, "now"],
                           linked=True, settings=settings, env={"LD_PRELOAD": variant("fail")})
     assert recorded.stdout == "ok\n"

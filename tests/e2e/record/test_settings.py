@@ -129,6 +129,16 @@ def test_a_bad_word(mallow, agent, record, name, option, kind, default):
     assert len(recorded.paths) == 3
 
 
+def test_a_mistyped_variable(mallow, preload, tmp_path):
+    """One line for the run, with the name that was meant; without the tool one from the first image."""
+    script = ["/bin/sh", "-c", "/bin/true; /bin/true"]
+    line = "mallow: MALLOW_SAMPEL is no setting of mallow, and has no effect"
+    for command, options in ("run", ["--no-finish", "-o", "r.%p"]), ("live", []):
+        run = run_tool(mallow, *options, *script, command=command, env={"MALLOW_SAMPEL": "1"}, cwd=tmp_path)
+        assert [said for said in run.stderr.splitlines() if "SAMPEL" in said] == [f"{line}: did you mean MALLOW_SAMPLE?"]
+    assert run_in(tmp_path, preload, "r.%p", script, SAMPEL=1).stderr == f"{line}\n"
+
+
 @pytest.mark.parametrize("word", ["1", "true", "yes", "on", "0", "false", "no", "off"])
 def test_booleans(record, word):
     recorded = record(["/bin/true"], settings={"RECORD_ENV": word})
@@ -952,7 +962,7 @@ def test_no_address_space_for_a_slot(slots, record, tmp_path):
 def test_the_number_of_lost_events_is_said(tool, tmp_path):
     """malloc in the middle of the agent's system calls: the buffer for such events overflows."""
     command = [PYTHON, "-c", "x = [str(i) for i in range(100000)]"]
-    run, _ = run_with(variant("reenter"), command, tmp_path, "MALLOW_REENTER_LOG",
+    run, _ = run_with(variant("reenter"), command, tmp_path, "MALLOW_TEST_REENTER_LOG",
                       PYTHONMALLOC="malloc")
     lost = tool.info(tmp_path / "r.mallow")["lost"]
     assert lost > 0

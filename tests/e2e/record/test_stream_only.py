@@ -305,14 +305,14 @@ def run_faulty(compile_sample, tap, tmp_path):
 def test_a_system_call_that_never_works(name, number, run_faulty):
     for first in (1, 3):
         for registry in (None, "/gone"):
-            run_faulty(variant("fail"), registry, FAIL_AT=first, FAIL_ERROR=errno.EPERM, FAIL_COUNT=ENDLESS,
-                       FAIL_CALL=number)
+            run_faulty(variant("fail"), registry, TEST_FAIL_AT=first, TEST_FAIL_ERROR=errno.EPERM, TEST_FAIL_COUNT=ENDLESS,
+                       TEST_FAIL_CALL=number)
 
 
 @pytest.mark.parametrize("registry", [None, "/gone"])
 def test_some_system_calls_fail(registry, run_faulty):
     for number in range(1, 400, 11):
-        run_faulty(variant("fail"), registry, FAIL_AT=number, FAIL_ERROR=errno.ENOMEM)
+        run_faulty(variant("fail"), registry, TEST_FAIL_AT=number, TEST_FAIL_ERROR=errno.ENOMEM)
 
 
 @pytest.mark.parametrize("registry", [None, "/gone"])

@@ -24,14 +24,14 @@ from variants import variant
 def count_calls(program, folder):
     """The system calls of the agent in the image that makes most."""
     log = folder / "calls"
-    run_all_calls(program, variant("fail"), folder / "counted", FAIL_LOG=log)
+    run_all_calls(program, variant("fail"), folder / "counted", TEST_FAIL_LOG=log)
     return max(int(number) for number in re.findall(r"calls=(\d+)", log.read_text()))
 
 
 def fail_in_turn(program, tool, folder, steps, error, **settings):
     for number in range(1, count_calls(program, folder) + 20, steps):
-        outcome = run_all_calls(program, variant("fail"), folder / "failed", FAIL_AT=number,
-                                FAIL_ERROR=error, **settings)
+        outcome = run_all_calls(program, variant("fail"), folder / "failed", TEST_FAIL_AT=number,
+                                TEST_FAIL_ERROR=error, **settings)
         assert (outcome.status, outcome.output) == (7, "ok\n"), (number, outcome.lines)
         outcome.assert_sound(tool)
 
@@ -47,8 +47,8 @@ def test_no_memory_at_first(slots, compile_sample, tool, tmp_path):
     """A recording that an event begins, because there was no memory when the library was loaded, ends
     as others do: with private slots that is what writes the last events of each thread."""
     outcome = run_all_calls(compile_sample("all_calls", "gcc", "-O1"), variant("fail"),
-                            tmp_path / "failed", FAIL_AT=1, FAIL_ERROR=errno.ENOMEM,
-                            FAIL_CALL=numbers_of_calls()["mmap"], SLOTS=slots)
+                            tmp_path / "failed", TEST_FAIL_AT=1, TEST_FAIL_ERROR=errno.ENOMEM,
+                            TEST_FAIL_CALL=numbers_of_calls()["mmap"], SLOTS=slots)
     assert (outcome.status, outcome.output) == (7, "ok\n")
     outcome.assert_sound(tool)
     assert "no memory" in outcome.lines[0]
@@ -70,8 +70,8 @@ def test_system_calls_fail_from_some_moment_on(compile_sample, tool, tmp_path):
     program = compile_sample("all_calls", "gcc", "-O1")
     for number in range(1, count_calls(program, tmp_path) + 20, 3):
         try:
-            outcome = run_all_calls(program, variant("fail"), tmp_path / "failed", FAIL_AT=number,
-                                    FAIL_ERROR=errno.EPERM, FAIL_COUNT=ENDLESS)
+            outcome = run_all_calls(program, variant("fail"), tmp_path / "failed", TEST_FAIL_AT=number,
+                                    TEST_FAIL_ERROR=errno.EPERM, TEST_FAIL_COUNT=ENDLESS)
         except mallow_reader.NotARecording:
             continue
         assert (outcome.status, outcome.output) == (7, "ok\n"), (number, outcome.lines)
@@ -84,8 +84,8 @@ def test_a_system_call_that_never_works(name, number, compile_sample, tool, tmp_
     """As on another kernel, or in a sandbox: from the start, or only later on."""
     program = compile_sample("all_calls", "gcc", "-O1")
     for first in (1, 3):
-        outcome = run_all_calls(program, variant("fail"), tmp_path / "failed", FAIL_AT=first,
-                                FAIL_ERROR=errno.EPERM, FAIL_COUNT=ENDLESS, FAIL_CALL=number)
+        outcome = run_all_calls(program, variant("fail"), tmp_path / "failed", TEST_FAIL_AT=first,
+                                TEST_FAIL_ERROR=errno.EPERM, TEST_FAIL_COUNT=ENDLESS, TEST_FAIL_CALL=number)
         assert (outcome.status, outcome.output) == (7, "ok\n"), (first, outcome.lines)
         # Whether descriptor 2 is still the program's stderr cannot be known without fstat.
         if name not in ("fstat", "write"):
@@ -276,7 +276,7 @@ def test_malloc_in_each_system_call(name, slots, compile_sample, tool, tmp_path)
     log = tmp_path / "log"
     run = subprocess.run(command, capture_output=True, timeout=60, env=clean_environment({
         "LD_PRELOAD": variant("reenter"), "MALLOW_OUTPUT": folder / "r.mallow",
-        "MALLOW_SLOTS": slots, "MALLOW_REENTER_LOG": log}))
+        "MALLOW_SLOTS": slots, "MALLOW_TEST_REENTER_LOG": log}))
     assert (run.returncode, run.stdout) == (bare.returncode, bare.stdout), run.stderr
     assert sum(int(number) for number in re.findall(r"reentered=(\d+)", log.read_text())) > 20
     paths = sorted(folder.glob("r*"))

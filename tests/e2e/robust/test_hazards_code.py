@@ -223,8 +223,8 @@ def test_stacks_compared(name, compile_sample, tmp_path):
     """Every stack of these programs is the one that libgcc finds, and the cache's are those of a
     walk that remembers nothing. (libunwind has its own mind about the frame that a signal hit.)"""
     program = compile_sample(name, "gcc", "-O2")
-    run, lines = run_with(variant("compare"), [program], tmp_path, "MALLOW_COMPARE_LOG",
-                          MALLOW_COMPARE_EVERY=1)
+    run, lines = run_with(variant("compare"), [program], tmp_path, "MALLOW_TEST_COMPARE_LOG",
+                          MALLOW_TEST_COMPARE_EVERY=1)
     assert run.returncode == 7, run.stderr
     differences = [line for line in lines
                    if line.startswith("differs libgcc") and not is_without_hooks(line)]
