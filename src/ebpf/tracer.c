@@ -190,13 +190,23 @@ static struct err *new_code(struct tracer *tracer)
 
 /*
  * Whether a mapping was asked for by an allocator: memory that it hands out later. Most are nested
- * in its functions, but not those that free makes for itself.
+ * in its functions, but not those that free or a constructor makes for itself.
  */
 static bool is_allocators_own(const struct tracer *tracer, uint64_t caller)
 {
 	const struct target_span *span = target_find(tracer->target, caller - 1);
+	uint64_t address = span ? caller - 1 - span->bias : 0;
 
-	return span && is_allocator_library(tracer, span);
+	if (!span || is_allocator_library(tracer, span))
+		return span;
+	for (size_t i = 0; i < tracer->hooks.mappers.count; i++) {
+		const struct code_range *range = &tracer->hooks.mappers.items[i];
+
+		if (range->module == span->module && address >= range->start &&
+		    address < range->end)
+			return true;
+	}
+	return false;
 }
 
 /* Lets stacks ask again for a look at the mappings, some time after one that found nothing. */

@@ -56,5 +56,6 @@ void hooks_deinit(struct hooks *hooks)
 	vec_deinit(&hooks->list);
 	vec_deinit(&hooks->modules);
 	vec_deinit(&hooks->unprobed);
+	vec_deinit(&hooks->mappers);
 	arena_deinit(&hooks->arena);
 }

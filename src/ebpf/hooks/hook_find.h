@@ -32,6 +32,12 @@ struct unprobed_function {
 	const char *why;  /* "it has too many exits"; static */
 };
 
+/* Code of a module, by addresses of its file. */
+struct code_range {
+	uint64_t start, end;
+	uint32_t module; /* of the target */
+};
+
 struct hook_options {
 	const char *object; /* -O, see hook_object.h; NULL: all that are found */
 	const char *prefix; /* --symbols-prefix, "foo_": besides the known ones; NULL: none */
@@ -42,6 +48,9 @@ struct hooks {
 	VEC(struct hook) list; /* by module */
 	VEC(struct hooked_module) modules;
 	VEC(struct unprobed_function) unprobed;
+	/* Functions by which an allocator that is linked into the program maps memory for itself:
+	 * jemalloc, whose constructor does so outside of every call of malloc. */
+	VEC(struct code_range) mappers;
 	struct arena arena; /* the names */
 };
 

@@ -25,6 +25,14 @@ static void note_signs(struct image_functions *functions, const char *name, bool
 		functions->rust_default = true;
 }
 
+/*
+ * By these jemalloc maps memory for itself: os_pages_map(), je_pages_map(), _rjem_je_pages_map(), …
+ */
+static bool is_jemallocs_mapper(const char *name)
+{
+	return strstr(name, "pages_map") || strstr(name, "pages_commit");
+}
+
 static struct err *add_symbol(struct image_functions *functions, const GElf_Sym *symbol,
 			      const char *name, bool exported, const struct hook_names *names)
 {
@@ -32,6 +40,11 @@ static struct err *add_symbol(struct image_functions *functions, const GElf_Sym 
 		.address = symbol->st_value, .size = symbol->st_size, .exported = exported};
 
 	note_signs(functions, name, exported);
+	if (is_jemallocs_mapper(name) &&
+	    !vec_push(&functions->mappers,
+		      ((struct code_range){.start = function.address,
+					   .end = function.address + function.size})))
+		return err_no_memory();
 	if (!hook_names_match(names, name, &function.match))
 		return NULL;
 	// jemalloc may have any prefix.
@@ -168,4 +181,5 @@ void image_functions_choose(struct image_functions *functions)
 void image_functions_deinit(struct image_functions *functions)
 {
 	vec_deinit(&functions->list);
+	vec_deinit(&functions->mappers);
 }

@@ -5,6 +5,7 @@
 #ifndef MALLOW_EBPF_HOOKS_IMAGE_FUNCTIONS_H
 #define MALLOW_EBPF_HOOKS_IMAGE_FUNCTIONS_H
 
+#include "ebpf/hooks/hook_find.h"
 #include "ebpf/hooks/hook_names.h"
 #include "hosted/arena.h"
 #include "hosted/vec.h"
@@ -21,7 +22,8 @@ struct image_function {
 struct image_functions {
 	struct arena *arena; /* for names */
 	VEC(struct image_function) list;
-	const char *allocator; /* "jemalloc"; NULL: of no known one */
+	VEC(struct code_range) mappers; /* jemalloc's, if that is the allocator: hook_find.h */
+	const char *allocator;          /* "jemalloc"; NULL: of no known one */
 	uint32_t allocator_rank;
 	bool is_loader;                   /* glibc's ld.so: its malloc is for itself */
 	bool is_c_library;                /* or a static program, which has one in it */

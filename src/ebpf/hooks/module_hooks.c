@@ -200,6 +200,22 @@ static const char *allocator_of(const struct search *search)
 	return "its own allocator for Rust";
 }
 
+static struct err *add_mappers(struct search *search)
+{
+	const char *allocator = search->functions.allocator;
+
+	if (!allocator || strcmp(allocator, "jemalloc") != 0)
+		return NULL;
+	for (size_t i = 0; i < search->functions.mappers.count; i++) {
+		struct code_range range = search->functions.mappers.items[i];
+
+		range.module = search->module;
+		if (!vec_push(&search->hooks->mappers, range))
+			return err_no_memory();
+	}
+	return NULL;
+}
+
 static struct err *add_functions(struct search *search)
 {
 	struct hooks *hooks = search->hooks;
@@ -216,7 +232,7 @@ static struct err *add_functions(struct search *search)
 		.allocator = allocator_of(search),
 	};
 
-	return vec_push(&hooks->modules, hooked) ? NULL : err_no_memory();
+	return vec_push(&hooks->modules, hooked) ? add_mappers(search) : err_no_memory();
 }
 
 struct err *module_hooks_add(const struct target *target, uint32_t module,

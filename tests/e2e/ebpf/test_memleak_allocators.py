@@ -1,6 +1,7 @@
 """mallow memleak and mallow attach find the allocator wherever it is: preloaded, linked in, static, in a chroot, deleted."""
 import collections
 import glob
+import json
 import os
 import pathlib
 import shutil
@@ -75,6 +76,19 @@ def test_preloaded(mallow, operators, name, way):
 def test_linked_into_the_program(mallow, compile_sample, name):
     program = compile_sample("outstanding_new", "gcc", "-O2", ["-fno-builtin", *LINKED[name]])
     check(mallow, [program], "outstanding_new", said=name)
+
+
+def test_what_jemalloc_maps_for_itself(mallow, tmp_path):
+    """Its constructor does so before any call of malloc, which -c sees."""
+    (tmp_path / "p.c").write_text("""
+        #include <stdlib.h>
+        void *volatile kept;
+        __attribute__((noinline)) void keep_it(void) { kept = malloc(777); }
+        int main(void) { keep_it(); return 0; }""")
+    subprocess.run(["gcc", "-O1", "-o", "p", "p.c", *LINKED["jemalloc"]], cwd=tmp_path, check=True)
+    run = subprocess.run([mallow, "memleak", "--json", *ALL, "-c", tmp_path / "p", "1000"], capture_output=True,
+                         text=True, timeout=60)
+    assert by_keeper(json.loads(run.stdout.splitlines()[-1])) == {"keep_it": (777, 1)}, run.stderr
 
 
 @pytest.mark.parametrize("compiler, flags", [("gcc", ["-static"]), ("gcc", ["-static-pie", "-fPIE"]),
