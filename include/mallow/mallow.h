@@ -277,7 +277,8 @@ static inline void mallow_site_report_sort(struct mallow_site_report *report, en
 /*
  * Writes the report to a descriptor: as text, as CSV with a line of column names, or as one JSON
  * object (docs/api.md shows all three). Names of functions are those of symbol tables: pass C++
- * names through c++filt. Returns 0, or -1: there is nothing to write, or not all was written.
+ * and Rust names through c++filt. Returns 0, or -1: there is nothing to write, or not all was
+ * written.
  */
 static inline int mallow_thread_report_print(const struct mallow_thread_report *report, int fd,
 					     enum mallow_format format)
