@@ -192,6 +192,7 @@ static struct err *code_of(const struct recording *recording, struct symbolized 
 	if (groups->by == BLOCK_GROUPS_SITE)
 		return own_code_of_stack(symbolized, stack_of(recording, group), ret);
 	ret->frame = groups->frames[group];
+	ret->call = groups->calls ? groups->calls[group] : NULL;
 	return NULL;
 }
 
@@ -229,6 +230,7 @@ static struct err *put_codes(struct columns *columns, const struct recording *re
 {
 	auto_free struct own_code *codes = calloc((size_t)count + 1, sizeof(*codes));
 	bool site = groups->by == BLOCK_GROUPS_SITE, line = groups->by == BLOCK_GROUPS_LINE;
+	bool calls = site || groups->calls;
 	struct err *err = NULL;
 
 	if (!codes)
@@ -243,8 +245,8 @@ static struct err *put_codes(struct columns *columns, const struct recording *re
 		err = code_of(recording, symbolized, groups, numbers[i], &codes[i]);
 	if (err)
 		return err;
-	put_code(columns, codes, site || line, count);
-	put_calls(columns, codes, site, count);
+	put_code(columns, codes, calls || line, count);
+	put_calls(columns, codes, calls, count);
 	return NULL;
 }
 

@@ -112,7 +112,7 @@ static struct err *find_blocks(struct request *request, struct reply *reply, str
 			err = reply_refuse(
 				reply, MHD_HTTP_BAD_REQUEST,
 				"invalid 'by': several recordings as one have sums by site, "
-				"function, file, line and module");
+				"place, function, file, line and module");
 	}
 	if (!err && !reply->status)
 		asked->query.bits = asked->selection->bits;
@@ -393,7 +393,7 @@ static struct err *check_change(const struct request *request, struct reply *rep
 				    "blocks, leaked, total, calls, temporary, slack, own_peak or "
 				    "growth changed");
 	for (size_t i = 0; merged && i < asked->keys; i++)
-		if (asked->by[i] == BLOCK_GROUPS_LINE)
+		if (asked->by[i] == BLOCK_GROUPS_LINE || asked->by[i] == BLOCK_GROUPS_PLACE)
 			return reply_refuse(reply, MHD_HTTP_BAD_REQUEST,
 					    "invalid 'by': two builds have other lines for the "
 					    "same code; by=function and by=site can be compared");

@@ -1,27 +1,18 @@
 #include "analysis/breakdown/places.h"
 
 #include "analysis/breakdown/breakdown_data.h"
-#include "hosted/buf.h"
+#include "analysis/breakdown/place_finder.h"
 #include "hosted/cleanup.h"
-#include "hosted/map.h"
 
 struct builder {
-	struct intern texts;
-	struct map numbers; /* from a frame's address to a small number */
-	struct map pairs;   /* from the numbers of own frame and call to a place */
-	struct map by_text; /* from the address of what a row reads to its place */
-	struct buf scratch;
+	struct place_finder finder;
 	VEC(struct place) places;
 	uint32_t *place_of; /* for each site */
 };
 
 static void builder_deinit(struct builder *builder)
 {
-	intern_deinit(&builder->texts);
-	map_deinit(&builder->numbers);
-	map_deinit(&builder->pairs);
-	map_deinit(&builder->by_text);
-	buf_deinit(&builder->scratch);
+	place_finder_deinit(&builder->finder);
 	vec_deinit(&builder->places);
 	free(builder->place_of);
 }
@@ -33,90 +24,21 @@ void places_deinit(struct places *places)
 	*places = (struct places){0};
 }
 
-/* Writes all that a row shows of a frame; NULL: of none. */
-static void put_frame(struct buf *buf, const struct named_frame *frame)
-{
-	if (frame) {
-		buf_text(buf, frame->function);
-		buf_char(buf, 0);
-		buf_text(buf, frame->module ? frame->module : "");
-	}
-	buf_char(buf, 0);
-}
-
-/* *ret: the place of what that code reads. */
-static struct err *place_of_text(struct builder *builder, const struct own_code *code,
-				 uint64_t *ret)
-{
-	struct buf *buf = &builder->scratch;
-	const char *text;
-	uint64_t *place;
-
-	buf->size = 0;
-	put_frame(buf, code->frame);
-	put_frame(buf, code->call);
-	if (code->frame)
-		buf_printf(buf, "%s:%u", code->frame->file ? code->frame->file : "",
-			   code->frame->line);
-	if (buf->failure)
-		return buf_finish(buf);
-	text = intern_bytes(&builder->texts, buf->data, buf->size);
-	place = text ? map_put(&builder->by_text, (uintptr_t)text) : NULL;
-	if (!place)
-		return err_no_memory();
-	if (*place == MAP_NONE) {
-		if (!vec_push(&builder->places, (struct place){.code = *code}))
-			return err_no_memory();
-		*place = builder->places.count - 1;
-	}
-	*ret = *place;
-	return NULL;
-}
-
-static struct err *number(struct builder *builder, const struct named_frame *frame, uint64_t *ret)
-{
-	uint64_t *found = map_put(&builder->numbers, (uintptr_t)frame);
-
-	if (!found)
-		return err_no_memory();
-	if (*found == MAP_NONE)
-		*found = builder->numbers.count - 1;
-	*ret = *found;
-	return NULL;
-}
-
-/* *ret: the place of own code and call. Thousands of sites may share both. */
-static struct err *find_place(struct builder *builder, const struct own_code *code, uint64_t *ret)
-{
-	uint64_t own = 0, call = 0, *place;
-	struct err *err = number(builder, code->frame, &own);
-
-	if (!err)
-		err = number(builder, code->call, &call);
-	if (err)
-		return err;
-	place = map_put(&builder->pairs, own << 32 | call);
-	if (!place)
-		return err_no_memory();
-	if (*place == MAP_NONE)
-		err = place_of_text(builder, code, place);
-	*ret = *place;
-	return err;
-}
-
 static struct err *add_site(struct builder *builder, struct symbolized *symbolized,
 			    const struct site *sites, uint32_t number, enum metric metric)
 {
 	const struct site *site = &sites[number];
 	struct place *place;
 	struct own_code code;
-	uint64_t index = 0;
+	uint32_t index = 0;
 	struct err *err = own_code_of_stack(symbolized, site->stack, &code);
 
 	if (!err)
-		err = find_place(builder, &code, &index);
+		err = place_finder_find(&builder->finder, &code, &index);
 	if (err)
 		return err;
+	if (index == builder->places.count && !vec_push(&builder->places, (struct place){0}))
+		return err_no_memory();
 	place = &builder->places.items[index];
 	if (!place->count++ ||
 	    metric_of_site(metric, site) > metric_of_site(metric, &sites[place->site])) {
@@ -126,7 +48,7 @@ static struct err *add_site(struct builder *builder, struct symbolized *symboliz
 	}
 	breakdown_add(&place->sum, site);
 	place->sum.own_peak_bytes = place->count == 1 ? site->own_peak_bytes : 0;
-	builder->place_of[number] = (uint32_t)index;
+	builder->place_of[number] = index;
 	return NULL;
 }
 
@@ -167,7 +89,7 @@ static int compare(const void *left, const void *right, void *argument)
 struct err *places_create(const struct recording *recording, struct symbolized *symbolized,
 			  enum metric metric, struct places *ret)
 {
-	cleanup(builder_deinit) struct builder builder = {.scratch = BUF_EMPTY};
+	cleanup(builder_deinit) struct builder builder = {.finder.scratch = BUF_EMPTY};
 	uint32_t site_count;
 	const struct site *sites = recording_sites(recording, &site_count);
 	auto_free uint32_t *listed = calloc((size_t)site_count + 1, sizeof(*listed));

@@ -4,6 +4,7 @@
 
 #include "analysis/breakdown/allocating.h"
 #include "analysis/breakdown/breakdown.h"
+#include "analysis/breakdown/place_finder.h"
 #include "analysis/groups/block_values.h"
 #include "analysis/names/own_code.h"
 #include "hosted/cleanup.h"
@@ -14,6 +15,7 @@ void block_groups_deinit(struct block_groups *groups)
 	free(groups->group_of);
 	free(groups->names);
 	free(groups->frames);
+	free(groups->calls);
 	free(groups->bounds);
 	free(groups->marks);
 	free(groups->made_column);
@@ -26,13 +28,29 @@ struct naming_groups {
 	struct block_groups *groups;
 	enum breakdown_by by;
 	struct map by_name; /* from a name's address to its group */
+	struct place_finder places;
 	struct buf scratch;
 };
 
 static void naming_groups_deinit(struct naming_groups *naming)
 {
 	map_deinit(&naming->by_name);
+	place_finder_deinit(&naming->places);
 	buf_deinit(&naming->scratch);
+}
+
+/* *ret: what a frame is called. */
+static struct err *find_name(struct naming_groups *naming, const struct named_frame *frame,
+			     const char **ret)
+{
+	struct buf *scratch = &naming->scratch;
+
+	scratch->size = 0;
+	breakdown_put_name(scratch, naming->by, frame);
+	if (!buf_string(scratch))
+		return buf_finish(scratch);
+	*ret = intern_bytes(&naming->groups->intern, scratch->data, scratch->size);
+	return *ret ? NULL : err_no_memory();
 }
 
 /* *ret: the group that the frame names, made if it is new. */
@@ -40,16 +58,13 @@ static struct err *find_group(struct naming_groups *naming, const struct named_f
 			      uint32_t *ret)
 {
 	struct block_groups *groups = naming->groups;
-	struct buf *scratch = &naming->scratch;
 	const char *name;
+	struct err *err = find_name(naming, frame, &name);
 	uint64_t *number;
 
-	scratch->size = 0;
-	breakdown_put_name(scratch, naming->by, frame);
-	if (!buf_string(scratch))
-		return buf_finish(scratch);
-	name = intern_bytes(&groups->intern, scratch->data, scratch->size);
-	number = name ? map_put(&naming->by_name, (uintptr_t)name) : NULL;
+	if (err)
+		return err;
+	number = map_put(&naming->by_name, (uintptr_t)name);
 	if (!number)
 		return err_no_memory();
 	if (*number == MAP_NONE) {
@@ -59,6 +74,23 @@ static struct err *find_group(struct naming_groups *naming, const struct named_f
 	}
 	*ret = (uint32_t)*number;
 	return NULL;
+}
+
+/* *ret: the group of the place that a stack is of, made if it is new. */
+static struct err *find_place(struct naming_groups *naming, uint32_t stack, uint32_t *ret)
+{
+	struct block_groups *groups = naming->groups;
+	struct own_code code;
+	struct err *err = own_code_of_stack(naming->symbolized, stack, &code);
+
+	if (!err)
+		err = place_finder_find(&naming->places, &code, ret);
+	if (err || *ret < groups->count)
+		return err;
+	groups->frames[*ret] = code.frame;
+	groups->calls[*ret] = code.call;
+	groups->count++;
+	return find_name(naming, code.frame, &groups->names[*ret]);
 }
 
 /*
@@ -105,12 +137,18 @@ static struct err *find_frame(const struct naming_groups *naming, uint32_t stack
 	return err;
 }
 
-/* Groups sites by what a frame of theirs is called. There are no more names than sites. */
+/* Groups sites by what a frame of theirs is called, or by place. There are no more groups than
+ * sites. */
 static struct err *group_sites(const struct recording *recording, struct symbolized *symbolized,
 			       enum breakdown_by by, struct block_groups *groups)
 {
 	cleanup(naming_groups_deinit) struct naming_groups naming = {
-		.symbolized = symbolized, .groups = groups, .by = by};
+		.symbolized = symbolized,
+		.groups = groups,
+		.by = by,
+		.places.scratch = BUF_EMPTY,
+	};
+	bool place = groups->by == BLOCK_GROUPS_PLACE;
 	struct err *err = NULL;
 	uint32_t count;
 	const struct site *sites = recording_sites(recording, &count);
@@ -118,12 +156,17 @@ static struct err *group_sites(const struct recording *recording, struct symboli
 	groups->group_of = malloc(((size_t)count + 1) * sizeof(*groups->group_of));
 	groups->names = malloc(((size_t)count + 1) * sizeof(*groups->names));
 	groups->frames = malloc(((size_t)count + 1) * sizeof(*groups->frames));
-	if (!groups->group_of || !groups->names || !groups->frames)
+	groups->calls = place ? malloc(((size_t)count + 1) * sizeof(*groups->calls)) : NULL;
+	if (!groups->group_of || !groups->names || !groups->frames || (place && !groups->calls))
 		return err_no_memory();
 	groups->column = recording_blocks(recording)->site;
 	for (uint32_t i = 0; !err && i < count; i++) {
 		const struct named_frame *frame;
 
+		if (place) {
+			err = find_place(&naming, sites[i].stack, &groups->group_of[i]);
+			continue;
+		}
 		err = find_frame(&naming, sites[i].stack, &frame);
 		if (!err)
 			err = find_group(&naming, frame, &groups->group_of[i]);
@@ -159,6 +202,7 @@ static struct err *make(const struct recording *recording, struct symbolized *sy
 		groups->column = blocks->site;
 		recording_sites(recording, &groups->count);
 		return NULL;
+	case BLOCK_GROUPS_PLACE:
 	case BLOCK_GROUPS_FUNCTION:
 		return group_sites(recording, symbolized, BREAKDOWN_FUNCTION, groups);
 	case BLOCK_GROUPS_FILE:

@@ -33,11 +33,15 @@ struct block_groups {
 	const uint32_t *column;
 	uint32_t *group_of;
 	uint32_t count;
-	/* Of each group, by function, file, line and module: as a breakdown calls it. Else NULL. */
+	/*
+	 * Of each group, by place, function, file, line and module: as a breakdown calls it, a
+	 * place after its function. Else NULL.
+	 */
 	const char **names;
-	/* By function, file, line and module: a frame of each group; NULL: there was no stack. */
+	/* If there are names: a frame of each group; NULL: there was no stack. */
 	const struct named_frame **frames;
-	struct intern intern; /* has the names */
+	const struct named_frame **calls; /* by place: the call made there; NULL: none. Else NULL */
+	struct intern intern;             /* has the names */
 
 	/* For groups by a value: block_values.c. */
 	struct scale scale;    /* by size and lifetime */
@@ -49,9 +53,10 @@ struct block_groups {
 
 /*
  * By function, file, line and module a block is in the group of what a breakdown (breakdown.h)
- * counts it for. late_ns: for fates. symbolized: for these and sites; it may be NULL by anything
- * else, and must outlive the groups. The groups live no longer than the recording. An error: no
- * memory, or the recording knows no marks, tags or pools.
+ * counts it for, by place in that of a row of the report (places.h). late_ns: for fates.
+ * symbolized: for these and sites; it may be NULL by anything else, and must outlive the groups.
+ * The groups live no longer than the recording. An error: no memory, or the recording knows no
+ * marks, tags or pools.
  */
 struct err *block_groups_create(const struct recording *recording, struct symbolized *symbolized,
 				enum block_groups_by by, uint64_t late_ns,

@@ -332,7 +332,8 @@ def test_refusals_of_recordings(served):
     assert served.refused(f"/data/{one}/sums?b.id={'0' * 32}", 404) == \
         "data not found: 'b.id' wants an id of /list"
     assert served.refused(f"/data/{one}/sums?b.id=../{other}", 404)
-    assert served.refused(f"/data/{one}/sums?by=line&b.id={other}").startswith("invalid 'by': ")
+    for by in ("line", "place"):
+        assert served.refused(f"/data/{one}/sums?by={by}&b.id={other}").startswith("invalid 'by': ")
     assert served.refused(f"/data/{one}/flame?show=grew").startswith("'show' is of differences alone")
     assert served.refused(f"/data/{one}/flame?b.to=1s&root=9999.1").startswith("root '9999.1' is no node")
     # Whatever was held is given back: the server answers on, and ends without a leak.

@@ -1,4 +1,5 @@
 """/sums against sums_reference.py on random recordings, both builds; bounds and errors of what it takes."""
+import collections
 import itertools
 import os
 
@@ -109,6 +110,24 @@ def test_one_key(served, by):
                for made in served.made for conditions in [{}, *made.filters(3)]) > 8
 
 
+def test_by_place(served):
+    """Stacks that read the same in a line are one row."""
+    several = 0
+    for made in served.made:
+        for conditions in [{}, *made.filters(3)]:
+            answers = [served.json(f"/data/{made.id}/sums", by=by, **conditions) for by in ("site", "place")]
+            found = []
+            for answer in answers:
+                table, sums = answer["keys"][0], collections.defaultdict(lambda: [0] * len(SUMS))
+                for row, key in enumerate(answer["key"]):
+                    place = tuple(table[part][key] for part in ("name", "file", "line", "call"))
+                    sums[place] = [sum(pair) for pair in zip(sums[place], (answer[name][row] for name in SUMS))]
+                found.append(dict(sums))
+            assert found[0] == found[1] and answers[0]["all"] == answers[1]["all"]
+            several += len(found[1]) < answers[0]["rows"]
+    assert several
+
+
 def test_two_keys(served):
     pairs = list(itertools.permutations(KEYS, 2))
     answered = 0
@@ -198,7 +217,7 @@ def test_curves(served):
 
 
 @pytest.mark.parametrize("query, message", [
-    ("by=colour", "invalid 'by': 'colour' is none of site function file line module thread free_thread size "
+    ("by=colour", "invalid 'by': 'colour' is none of site place function file line module thread free_thread size "
                   "lifetime time mark tag pool entry"),
     ("by=site,", "invalid 'by': '' is none of site"),
     ("by=,", "invalid 'by': '' is none of site"),

@@ -1,4 +1,7 @@
-/* The largest sites, or changes, of what is chosen: short tables whose rows and remainder add up to the whole. */
+/*
+ * The largest places, or changes, of what is chosen: short tables whose rows and remainder add up to the whole. A place
+ * is a line of own code and the call made there: the rows of `mallow report`.
+ */
 import type { SumsChange, SumsTable } from '../api/generated';
 import { useAnswer } from '../api/answer';
 import { Bytes, Count, Share } from '../components/amount';
@@ -22,18 +25,14 @@ export interface TopTable {
 	metric: Metric;
 }
 
-/** A site by its place in the address: what the drawer of Sites opens. */
-const siteLink = (sums: SumsTable, row: number, metric: Metric) => ({
-	page: 'sites' as const,
-	metric,
-	view: { sel: String(sums.keys[0]?.backtrace_id?.[sums.key[row] ?? 0] ?? '') },
-});
+/* A place's function, opened in Sites. */
+const functionLink = (name: string | null, metric: Metric) => ({ page: 'sites' as const, metric, view: { by: 'function', sel: name ?? '' } });
 
 function Row({ sums, row, table }: { sums: SumsTable; row: number; table: TopTable }) {
 	const key = sums.key[row] ?? 0;
 	const keys = sums.keys[0]!;
 	const value = sums[table.column][row] ?? 0;
-	const change = siteLink(sums, row, table.metric);
+	const change = functionLink(keys.name[key] ?? null, table.metric);
 	return (
 		<tr onClick={() => go(change)} class="link-row">
 			<td>{isCount(table) ? <Count value={value} /> : <Bytes value={value} />}</td>
@@ -58,8 +57,7 @@ const isCount = (table: TopTable) => table.column === 'calls' || table.column ==
 function Rest({ sums, table }: { sums: SumsTable; table: TopTable }) {
 	const shown = sums[table.column].reduce((sum, value) => sum + value, 0);
 	const rest = sums.all[table.column] - shown;
-	const sites = sums.rows - sums[table.column].length;
-	if (sites <= 0 || !rest) return null;
+	if (!rest) return null;
 	return (
 		<tr class="muted">
 			<td>{isCount(table) ? <Count value={rest} /> : <Bytes value={rest} />}</td>
@@ -68,7 +66,7 @@ function Rest({ sums, table }: { sums: SumsTable; table: TopTable }) {
 			</td>
 			<td class="spark-cell" />
 			<td class="text">
-				<a href={linkTo({ page: 'sites', metric: table.metric })}>{formatCount(sites)} more sites</a>
+				<a href={linkTo({ page: 'sites', metric: table.metric })}>other places</a>
 			</td>
 		</tr>
 	);
@@ -78,6 +76,7 @@ function Rest({ sums, table }: { sums: SumsTable; table: TopTable }) {
 export function TopSites({ table, freed }: { table: TopTable; freed: string }) {
 	const answer = useAnswer<SumsTable>(dataPath('sums'), {
 		...plainConditions.value,
+		by: 'place',
 		sort_by: table.column,
 		count: ROWS,
 		spark: SPARK_POINTS,
