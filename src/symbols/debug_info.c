@@ -18,6 +18,7 @@ struct debug_info {
 	Dwarf *dwarf;
 	Dwarf *alternate;
 	struct debug_index index;
+	struct debug_names names;
 };
 
 static struct err *open_dwarf(struct debug_info *info, struct elf_image *image,
@@ -86,6 +87,7 @@ void debug_info_destroy(struct debug_info *info)
 	if (!info)
 		return;
 	debug_index_deinit(&info->index);
+	debug_names_deinit(&info->names);
 	debug_split_deinit(&info->split);
 	dwarf_end(info->dwarf);
 	dwarf_end(info->alternate);
@@ -111,5 +113,5 @@ struct err *debug_info_find(struct debug_info *info, uint64_t address, struct de
 
 	if (err || !unit)
 		return err;
-	return debug_unit_find(unit, &info->split, address, ret);
+	return debug_unit_find(unit, &info->split, &info->names, address, ret);
 }

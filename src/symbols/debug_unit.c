@@ -5,10 +5,6 @@
 
 #include "hosted/cleanup.h"
 
-/*
- * How deep DIEs may nest: deeper than any program does. A damaged tree must not exhaust the stack.
- */
-#define DEPTH_MAX  256
 /* The most ranges of one DIE: 100 times what the largest function of LLVM has. */
 #define RANGES_MAX 65536
 
@@ -126,7 +122,7 @@ static struct err *walk_children(struct walk *walk, Dwarf_Die *die, uint32_t par
 {
 	Dwarf_Die child;
 
-	if (depth >= DEPTH_MAX || dwarf_child(die, &child))
+	if (depth >= DEBUG_DEPTH_MAX || dwarf_child(die, &child))
 		return NULL;
 	do {
 		Dwarf_Off offset = dwarf_dieoffset(&child);
@@ -161,22 +157,6 @@ static struct err *load(struct debug_unit *unit, struct debug_split *split)
 	span_ranges_deinit(&walk.ranges);
 	unit->loaded = !err;
 	return err;
-}
-
-static const char *string_attribute(Dwarf_Die *die, unsigned int name)
-{
-	Dwarf_Attribute attribute;
-
-	return dwarf_formstring(dwarf_attr_integrate(die, name, &attribute));
-}
-
-static const char *name_of(Dwarf_Die *die)
-{
-	const char *name = string_attribute(die, DW_AT_linkage_name);
-
-	if (!name)
-		name = string_attribute(die, DW_AT_MIPS_linkage_name);
-	return name ? name : string_attribute(die, DW_AT_name);
 }
 
 static uint64_t number_attribute(Dwarf_Die *die, unsigned int name)
@@ -230,11 +210,11 @@ static bool push(struct debug_frames *frames, const char *name, const char *file
 				       });
 }
 
-struct err *debug_unit_find(struct debug_unit *unit, struct debug_split *split, uint64_t address,
-			    struct debug_frames *ret)
+struct err *debug_unit_find(struct debug_unit *unit, struct debug_split *split,
+			    struct debug_names *names, uint64_t address, struct debug_frames *ret)
 {
 	struct err *err = unit->loaded ? NULL : load(unit, split);
-	const char *file;
+	const char *file, *name;
 	uint32_t line;
 
 	if (err)
@@ -253,7 +233,10 @@ struct err *debug_unit_find(struct debug_unit *unit, struct debug_split *split, 
 
 		if (!dwarf_offdie(dwarf, node->die, &die))
 			break;
-		if (!push(ret, name_of(&die), file, line, node->inlined))
+		err = debug_name_find(names, &die, &name);
+		if (err)
+			return err;
+		if (!push(ret, name, file, line, node->inlined))
 			return err_no_memory();
 		if (!node->inlined)
 			return NULL;

@@ -8,7 +8,7 @@
  *	nodes   0 f   1 g, parent 0   2 h, parent 1
  *	spans   0 → 0   10 → 1   20 → 2   30 → 1   50 → 0   90 → none
  *
- * All strings belong to libdw and live as long as the Dwarf handle.
+ * Files belong to libdw, names to it or to debug_names: all live as long as both.
  */
 #ifndef MALLOW_SYMBOLS_DEBUG_UNIT_H
 #define MALLOW_SYMBOLS_DEBUG_UNIT_H
@@ -19,6 +19,7 @@
 
 #include "hosted/err.h"
 #include "hosted/vec.h"
+#include "symbols/debug_name.h"
 #include "symbols/debug_split.h"
 #include "symbols/span_map.h"
 
@@ -58,8 +59,8 @@ void debug_unit_deinit(struct debug_unit *unit);
  * Appends the functions at address, innermost first: at least one frame. The first call reads the
  * unit.
  */
-struct err *debug_unit_find(struct debug_unit *unit, struct debug_split *split, uint64_t address,
-			    struct debug_frames *ret);
+struct err *debug_unit_find(struct debug_unit *unit, struct debug_split *split,
+			    struct debug_names *names, uint64_t address, struct debug_frames *ret);
 
 /*
  * Adds the address ranges of a DIE, with that value. base: where a split unit begins, by its

@@ -3,6 +3,7 @@ The symbolizer on programs built in many ways, against what their sources state 
 against llvm-symbolizer.
 """
 
+import collections
 import os
 import pathlib
 import re
@@ -131,6 +132,26 @@ def test_cpp(tmp_path, compiler, level, dwarf):
     program = build(tmp_path, compiler, "cases.cc", level, *dwarf.split())
     check_chain(program, function_addresses(program, "_Z5outeri"), "cases.cc")
     check_llvm(program)
+
+
+@pytest.mark.parametrize("flags", [*(flags for flags in DWARF if flags != "-g1"), "-g -flto",
+                                   "-g -O0"])
+def test_lambda(tmp_path, flags):
+    """gcc names no inlined lambda: it is called by the function that it stands in, and by its number there.
+    One that was not inlined has its symbol's name."""
+    program = build(tmp_path, "g++", "lambdas.cc", "-O2", *flags.split())
+    stated = {i: line.split(" AT ")[1] for i, line in enumerate(
+        (SAMPLES / "lambdas.cc").read_text().splitlines(), 1) if " AT " in line}
+    addresses = [address for low, size in symbols_of(program).values()
+                 for address in range(low, low + size)]
+    found = collections.defaultdict(set)
+    for frames in query(program, addresses)[0]:
+        found[int(frames[0][2])].add(re.sub(
+            r"\{lambda\([^)]*\)(#1)?(#[0-9]+)?\}(::operator\(\)(<int>)?\([^)]*\)( const)?)?",
+            r"{lambda\2}\4", frames[0][5].removeprefix("auto ")))
+    print(dict(found))
+    for line, name in stated.items():
+        assert name in found[line]
 
 
 UNITS = 8
