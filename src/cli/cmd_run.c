@@ -77,12 +77,12 @@ static int run_and_tell(const struct options *options, const char *path, const c
 	if (run_stream_only(stream))
 		return run_child_status(&end);
 	images = run_registry_images(registry);
-	run_summary_print(name, &end, &images, finishing);
 	if (run_registry_is_used(registry))
 		cli_error(CLI_OK,
 			  "processes of this run are still running: what they record from now on "
-			  "is not in this summary. When they have ended, 'mallow finish' and "
+			  "is not in the summary below. When they have ended, 'mallow finish' and "
 			  "'mallow report' take their recordings");
+	run_summary_print(name, &end, &images, finishing);
 	if (options->values[OPEN])
 		run_serve(&images);
 	return run_child_status(&end);
