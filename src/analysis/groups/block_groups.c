@@ -47,9 +47,9 @@ static struct err *find_name(struct naming_groups *naming, const struct named_fr
 
 	scratch->size = 0;
 	breakdown_put_name(scratch, naming->by, frame);
-	if (!buf_string(scratch))
-		return buf_finish(scratch);
-	*ret = intern_bytes(&naming->groups->intern, scratch->data, scratch->size);
+	*ret = buf_string(scratch)
+		       ? intern_bytes(&naming->groups->intern, scratch->data, scratch->size)
+		       : NULL;
 	return *ret ? NULL : err_no_memory();
 }
 
