@@ -112,9 +112,11 @@ def asan_mallow():
 
 
 def clean_environment(extra=None):
-    """The caller's environment without settings of ours, and the additions (None removes)."""
+    """The caller's environment without settings of ours and with a terminal that has colours, and the
+    additions (None removes)."""
     environment = {name: value for name, value in os.environ.items()
                    if not name.startswith("MALLOW") and name != "LD_PRELOAD"}
+    environment["TERM"] = "xterm-256color"
     for name, value in (extra or {}).items():
         if value is None:
             environment.pop(name, None)

@@ -12,6 +12,7 @@
 #include <fcntl.h>
 #include <stdint.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #define CODE_SIZE 64
 

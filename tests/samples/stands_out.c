@@ -4,6 +4,8 @@
  * allocated and freed, whatever the name is. tests/e2e/tool/test_findings.py has what is to be
  * found.
  */
+#define _GNU_SOURCE /* pthread_setname_np() */
+
 #include <errno.h>
 #include <malloc.h>
 #include <pthread.h>

@@ -320,9 +320,9 @@ def test_timelines(served):
         names = ["size_delta", "count_delta", "allocated_size", "allocated_count", "leaked_size",
                  "leaked_count", "allocations", "deallocations"]
         assert served.json(f"/data/{made.id}/timeline") == {
-            "xs": xs, **{name: [point[i] for point in points] for i, name in enumerate(names)}}
+            "xs": xs, "xs_unit": "s", **{name: [point[i] for point in points] for i, name in enumerate(names)}}
         assert served.json(f"/data/{made.id}/fragmentation_timeline") == {
-            "xs": xs, "fragmentation": fragmentation}
+            "xs": xs, "xs_unit": "s", "fragmentation": fragmentation}
 
 
 def test_regions(served):

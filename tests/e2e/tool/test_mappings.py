@@ -107,7 +107,7 @@ def test_sums(tool, record, maps, tmp_path):
 def test_only_what_mappings_have(tool, record, maps):
     path = record([maps, "gives_back"]).path
     for words, said in ((["--thread", "1"], "mappings have no condition 'thread'"), (["--by", "line"], "exclude"),
-                        (["--merge"], "exclude"), (["--at", "50%"], "exclude")):
+                        (["--merge"], "exclude")):
         run = tool("report", "--mappings", *words, path, check=False)
         assert run.returncode == 2 and said in run.stderr, run.stderr
     empty = tool("report", "--mappings", "--size-min", "1G", path).stdout
