@@ -12,63 +12,9 @@ static void short_names(void **state)
 	static const struct {
 		const char *name, *usual, *first;
 	} cases[] = {
-		{"main", "main", NULL},
-		{"Cache::put(int) const", "Cache::put", NULL},
-		{"f(void (*)(int, char), int) &&", "f", NULL},
-		{"(anonymous namespace)::grow(int)", "(anon)::grow", NULL},
-		{"operator new(unsigned long)", "operator new", NULL},
-		{"A::operator()(int) const", "A::operator()", NULL},
-		{"std::ostream& std::operator<< <std::char_traits<char>>(std::ostream&, char)",
-		 "std::operator<<", NULL},
-		{"bool operator<<int>(A<int> const&)", "operator<<int>", NULL},
-		{"Text::operator std::string() const", "Text::operator std::string", NULL},
-		{"void std::vector<Row, std::allocator<Row> >::push_back(Row const&)",
-		 "std::vector<Row>::push_back", NULL},
-		{"std::vector<Row, pool::allocator<Row>>::push_back(Row&&)",
-		 "std::vector<Row, pool::allocator<Row>>::push_back",
-		 "std::vector<Row, …>::push_back"},
-		{"std::map<std::__cxx11::basic_string<char, std::char_traits<char>, "
-		 "std::allocator<char>>, std::shared_ptr<Session>, std::less<std::string>, "
-		 "std::allocator<std::pair<std::string const, std::shared_ptr<Session>>>>"
-		 "::operator[](std::string&&)",
-		 "std::map<std::string, std::shared_ptr<Session>>::operator[]",
-		 "std::map<std::string, …>::operator[]"},
-		{"std::__1::basic_string<wchar_t, std::__1::char_traits<wchar_t>>::append(char)",
-		 "std::wstring::append", NULL},
-		{"std::string::basic_string<std::allocator<char>>(char const*)",
-		 "std::string::basic_string", NULL},
-		{"std::shared_ptr<std::enable_if<!a<S>::value, S>::type> std::make_shared<S, "
-		 "int>(int&&)",
-		 "std::make_shared<S>", NULL},
-		{"void std::vector<A>::_M_realloc_insert<A const&>(A const&)",
-		 "std::vector<A>::_M_realloc_insert", NULL},
-		{"void own::vector<A>::insert<A, B>(A const&)", "own::vector<A>::insert<A, B>",
-		 "own::vector<A>::insert<A, …>"},
-		{"std::__shared_ptr<S, (__gnu_cxx::_Lock_policy)2>::reset()",
-		 "std::__shared_ptr<S>::reset", NULL},
-		{"main::{lambda(int)#1}::operator()(int) const", "main::{lambda}", NULL},
-		{"auto Server::start()::{lambda(auto:1)#3}::operator()<long>(long) const",
-		 "Server::start::{lambda#3}<long>", NULL},
-		{"main::$_0::operator()(int) const", "main::{lambda}", NULL},
-		{"main::$_1::operator()() const::{lambda(int)#2}::operator()(int) const",
-		 "main::{lambda#2}::{lambda#2}", NULL},
-		{"main::{lambda(int)#1}::~main()", "main::{lambda#1}::~main", NULL},
-		{"main::'lambda'(int)::operator()(int) const", "main::'lambda'::operator()", NULL},
-		{"main::{lambda(int)#1} std::for_each<A, main::{lambda(int)#1}>(A, A, "
-		 "main::{lambda(int)#1})",
-		 "std::for_each<A, main::{lambda(int)#1}>", "std::for_each<A, …>"},
-		{"main::'lambda'(int) std::for_each<A>(A, A, main::'lambda'(int))",
-		 "std::for_each<A>", NULL},
-		{"main::{lambda()#1} make<A>()", "make<A>", NULL},
-		{"f::{lambda(int", "f::{lambda(int", NULL},
-		{"decltype(auto) std::visit<A>(A&&)", "std::visit<A>", NULL},
-		{"void f<void (*)(int)>(int)", "f<void (*)(int)>", NULL},
-		{"<alloc::vec::Vec<T> as core::clone::Clone>::clone",
-		 "<alloc::vec::Vec<T> as core::clone::Clone>::clone", NULL},
-		{"app::main::{{closure}}", "app::main::{{closure}}", NULL},
-		{"broken<<<(", "broken<<<(", NULL},
-		{"f(", "f(", NULL},
-		{"", "", NULL},
+#define SHORT_NAME(name, usual, first) {name, usual, first},
+#include "short_names.def"
+#undef SHORT_NAME
 	};
 
 	for (size_t i = 0; i < ARRAY_COUNT(cases); i++) {

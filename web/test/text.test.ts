@@ -1,25 +1,35 @@
 import { describe, expect, test } from 'vitest';
-import { exactly, shortName } from '../src/text/names';
+import { afterScope, exactly, shortName } from '../src/text/names';
 import { sentenceParts } from '../src/text/sentence';
 import { firstRow, HEIGHT_MAX, scrollHeight, scrollTo } from '../src/components/window';
 import { addressText, lifetime, parseJump } from '../src/views/block_text';
 import { changeWords } from '../src/views/change_table';
 import { conditionOf } from '../src/views/site_key';
+import examples from '../../tests/unit/short_names.def?raw';
 
 describe('short names', () => {
+	// The examples that the text report is tested with: SHORT_NAME("name", "usual", "first" or NULL).
+	const table = examples.replace(/\/\*[^]*?\*\//g, '');
+	const rows = [...table.matchAll(/^SHORT_NAME\(((?:"(?:[^"\\]|\\.)*"|[^"])*?)\)$/gm)].map(([, row]) =>
+		row!.match(/(?:"(?:[^"\\]|\\.)*"\s*)+|NULL/g)!.map((field) => field.match(/"(?:[^"\\]|\\.)*"/g)?.map((part) => JSON.parse(part) as string).join('') ?? null));
+	test('all examples are read', () => expect(rows).toHaveLength(table.match(/SHORT_NAME/g)!.length));
+	test.each(rows)('%s', (name, usual) => expect(shortName(name!)).toBe(usual));
 	test.each([
-		['clang::driver::Driver::ExecuteCompilation(clang::driver::Compilation&)', 'Driver::ExecuteCompilation'],
-		['std::vector<int, std::allocator<int> >::push_back(int&&)', 'vector::push_back'],
-		['main', 'main'],
-		['(anonymous namespace)::run() const', 'run'],
-		['void render<int>(int)', 'render'],
-		['operator new(unsigned long)', 'operator new'],
-		['shop::operator<(a, b)', 'shop::operator<'],
 		['[python3.11]+0x5842c1', '[python3.11]+0x5842c1'],
-		['_start > … > handle(int)', '_start › … › handle'],
+		['_start > … > A::handle(int)', '_start › … › A::handle'],
+		['f(int) [.part.0] [libz.so]', 'f [.part.0]'],
+		['LazyCompile:~f (x) /a.js:1', 'LazyCompile:~f (x) /a.js:1'],
 		['<img src=x onerror=alert(1)>', '<img src=x onerror=alert(1)>'],
-		['core::ptr::drop_in_place<alloc::vec::Vec<u8>>', 'ptr::drop_in_place'],
-	])('%s', (name, short) => expect(shortName(name)).toBe(short));
+	])('%s, which no demangler writes', (name, short) => expect(shortName(name)).toBe(short));
+	test('lists within lists, more than there may ever be', () =>
+		expect(shortName('a<'.repeat(20000) + '>'.repeat(20000)).length).toBeLessThan(200));
+	test.each([
+		['a::b::f', 'b::f'],
+		['(anon)::f', 'f'],
+		['main::{lambda}', ''],
+		['std::map<a::b>::f', 'map<a::b>::f'],
+		['map<a::b>::f', ''],
+	])('%s without its first scope', (name, rest) => expect(afterScope(name)).toBe(rest));
 	test('a pattern for exactly a name', () => expect('f(int*)').toMatch(new RegExp(exactly('f(int*)'))));
 });
 

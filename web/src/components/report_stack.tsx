@@ -1,6 +1,5 @@
 /* A stack of a report, innermost frame first; plumbing is grey. */
 import { framesOf, type ReportStacks } from '../api/reports';
-import { shortName } from '../text/names';
 import { baseName } from './site_name';
 
 export function ReportStack({ report, stack, label }: { report: ReportStacks; stack: number | null; label: string }) {
@@ -10,7 +9,7 @@ export function ReportStack({ report, stack, label }: { report: ReportStacks; st
 		<ol class="stack" aria-label={label}>
 			{frames.map((frame, i) => (
 				<li key={i} class={frame.plumbing ? 'plumbing' : ''} title={`${frame.function}${frame.file ? ` ${frame.file}:${frame.line ?? 0}` : ''}`}>
-					<code>{frame.plumbing ? shortName(frame.function) : <b>{shortName(frame.function)}</b>}</code>{' '}
+					<code>{frame.plumbing ? frame.short : <b>{frame.short}</b>}</code>{' '}
 					<span class="muted">{frame.file ? `${baseName(frame.file)}:${frame.line ?? ''}` : baseName(frame.module ?? '')}</span>
 				</li>
 			))}

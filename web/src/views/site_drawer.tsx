@@ -61,7 +61,9 @@ export function SiteDrawer({ by, sel, onClose }: { by: By; sel: string; onClose:
 	});
 	const own = place.value.conditions;
 	const name = whole.data ? (whole.data.keys[0]?.name[whole.data.key[0] ?? 0] ?? sel) : sel;
-	const suppress = [own.suppress, `leak:${shortName(name)}`].filter(Boolean).join('\n');
+	const short = shortName(name);
+	// A suppression is compared with whole names.
+	const suppress = [own.suppress, `leak:${name.includes(short) ? short : name}`].filter(Boolean).join('\n');
 	// What can be asked next, of a server.
 	const further = inFile ? null : (
 		<>
@@ -80,7 +82,7 @@ export function SiteDrawer({ by, sel, onClose }: { by: By; sel: string; onClose:
 		</>
 	);
 	return (
-		<Drawer label={`site ${name}`} title={<span class="mono">{shortName(name)}</span>} onClose={onClose}>
+		<Drawer label={`site ${name}`} title={<span class="mono">{short}</span>} onClose={onClose}>
 			<Shown answer={whole} height={36}>
 				{(sums) => <p>{sentence(sums, threads.data)}</p>}
 			</Shown>

@@ -1,6 +1,7 @@
 /* Draws the part of a layout that is seen. No state of its own: all comes in `Scene`. */
 import { firstBeyond, type Layout } from './layout';
 import type { Palette } from './colours';
+import { afterScope } from '../../text/names';
 
 export interface Scene {
 	layout: Layout;
@@ -79,7 +80,10 @@ function drawText(context: CanvasRenderingContext2D, scene: Scene, node: number,
 	const room = box.width - 2 * PAD;
 	if (box.width < NAME_FROM) return;
 	context.font = `${scene.strong(node) ? '600 ' : ''}${scene.font}`;
-	const name = fitted(context, scene.label(node), room);
+	let label = scene.label(node);
+	// Scopes go first, as in the text report, while something is left.
+	for (let rest; measured(context, label) > room && (rest = afterScope(label)); ) label = rest;
+	const name = fitted(context, label, room);
 	if (!name) return;
 	context.fillStyle = scene.palette.text(node);
 	const middle = box.y + scene.row / 2 + 0.5;
