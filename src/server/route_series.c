@@ -80,14 +80,18 @@ static struct err *put_memory(struct json_writer *json, const struct asked *aske
 	};
 	auto_free struct memory_sample *samples = NULL;
 	struct err *err;
+	uint64_t usual_ns;
 	size_t count;
 
-	err = series_memory(asked->recording, asked->series, asked->query.start_ns, &samples,
-			    &count);
+	err = series_memory_usual(asked->recording, &usual_ns);
+	if (!err)
+		err = series_memory(asked->recording, asked->series, asked->query.start_ns,
+				    &samples, &count);
 	if (err)
 		return err;
 	json_key(json, "memory");
 	json_object(json);
+	json_field_u64(json, "usual_ns", usual_ns);
 	for (size_t i = 0; i < sizeof(columns) / sizeof(columns[0]); i++)
 		rest_json_field_column(json, columns[i].key,
 				       (const char *)samples + columns[i].offset, sizeof(*samples),

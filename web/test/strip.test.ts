@@ -42,7 +42,7 @@ describe('drags', () => {
 
 const steps = [100, 200, 300, 400, 500, 600, 700, 800, 900, 1000];
 const zero = steps.map(() => 0);
-const memory = { at_ns: [100, 1000], virtual_size: [], resident: [50, 50], anonymous: [10, 10], file: [1, 1], shared: [0, 0], swap: [0, 0] };
+const memory = { usual_ns: 900, at_ns: [100, 1000], virtual_size: [], resident: [50, 50], anonymous: [10, 10], file: [1, 1], shared: [0, 0], swap: [0, 0] };
 const series = {
 	start_ns: 0, end_ns: 1000, late_ns: 1, at_ns: steps, live_last: steps.map(() => 90), live_most: zero, live_slack: zero,
 	live_blocks: zero, allocated_bytes: zero, allocated_blocks: zero, freed_bytes: zero, freed_blocks: zero, curves: [], memory,
@@ -55,10 +55,17 @@ test('untouched memory is only known near a sample', () => {
 
 test('the resident line is only drawn between samples that are near each other', () => {
 	expect([...stripCurves(series, true).line!.known!]).toEqual([1, 0, 0, 0, 0, 0, 0, 0, 0, 1]);
-	const known = (at: number[]) => [...sampledSteps(at, steps, 1000)];
-	expect(known([100, 200, 300, 800, 900])).toEqual([1, 1, 1, 0, 0, 0, 0, 1, 1, 1]);
-	expect(known(steps)).toEqual(steps.map(() => 1));
-	expect(known([450, 520])).toEqual([0, 1, 1, 1, 1, 1, 1, 0, 0, 0]);
+	const known = (usual_ns: number, at_ns: number[], run = 1000) => [...sampledSteps({ usual_ns, at_ns }, steps, run)];
+	expect(known(100, [100, 200, 300, 800, 900])).toEqual([1, 1, 1, 0, 0, 0, 0, 1, 1, 1]);
+	expect(known(100, steps)).toEqual(steps.map(() => 1));
+	expect(known(70, [450, 520])).toEqual([0, 1, 1, 1, 1, 1, 1, 0, 0, 0]);
+	// A part of a long run, between two samples: what is usual is that of the whole.
+	expect(known(10, [100, 1000], 100_000)).toEqual([1, 0, 0, 0, 0, 0, 0, 0, 0, 1]);
+	expect(known(900, [100, 1000], 100_000)).toEqual(steps.map(() => 1));
+});
+
+test('bands that are made of samples are known where the line is', () => {
+	expect(stripCurves(series, true).bands.filter(({ sampled }) => sampled).map(({ name }) => name)).toEqual(['resident, not handed out', 'files and code']);
 });
 
 test('calls a second are those of the step, which may be longer or shorter than others', () => {

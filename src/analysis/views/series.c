@@ -292,3 +292,33 @@ struct err *series_memory(const struct recording *recording, const struct series
 	*count = number;
 	return NULL;
 }
+
+static int compare_gaps(const void *left, const void *right)
+{
+	const uint64_t *one = left, *other = right;
+
+	return (*one > *other) - (*one < *other);
+}
+
+struct err *series_memory_usual(const struct recording *recording, uint64_t *ret)
+{
+	uint32_t samples, i;
+	const struct memory_sample *memory = recording_memory(recording, &samples);
+	uint64_t *gaps, sum = 0;
+
+	*ret = 0;
+	if (samples < 2)
+		return NULL;
+	gaps = malloc((samples - 1u) * sizeof(*gaps));
+	if (!gaps)
+		return err_no_memory();
+	for (i = 0; i + 1 < samples; i++)
+		gaps[i] = memory[i + 1].time_ns - memory[i].time_ns;
+	qsort(gaps, samples - 1u, sizeof(*gaps), compare_gaps);
+	for (i = 0; i + 1 < samples && 2 * sum < memory[samples - 1].time_ns - memory[0].time_ns;
+	     i++)
+		sum += gaps[i];
+	*ret = i ? gaps[i - 1] : 0;
+	free(gaps);
+	return NULL;
+}

@@ -80,4 +80,10 @@ void series_destroy(struct series *series);
 struct err *series_memory(const struct recording *recording, const struct series *series,
 			  uint64_t start_ns, struct memory_sample **ret, size_t *count);
 
+/*
+ * *ret: how far the recording's memory samples usually lie apart: half of the time between the
+ * first and the last one is in gaps of this length or shorter ones. 0: fewer than two.
+ */
+struct err *series_memory_usual(const struct recording *recording, uint64_t *ret);
+
 #endif

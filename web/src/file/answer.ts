@@ -122,7 +122,7 @@ async function narrowSeries(question: Question): Promise<Series | null> {
 		start_ns: 0, end_ns: end, late_ns: 0, at_ns: rows.spark_ns, live_last: curve, live_most: curve, live_slack: [], live_blocks: [],
 		allocated_bytes: [], allocated_blocks: [], freed_bytes: [], freed_blocks: [], curves: [],
 		peak: { at_ns: -1, bytes: most ?? Math.max(0, ...curve), blocks: 0, thread: null, backtrace_id: null },
-		memory: { at_ns: [], virtual_size: [], resident: [], anonymous: [], file: [], shared: [], swap: [] },
+		memory: { usual_ns: 0, at_ns: [], virtual_size: [], resident: [], anonymous: [], file: [], shared: [], swap: [] },
 	};
 }
 

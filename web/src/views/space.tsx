@@ -3,7 +3,7 @@ import { useEffect, useMemo, useState } from 'preact/hooks';
 import type { Allocations, Series, Space } from '../api/generated';
 import { useAnswer } from '../api/answer';
 import { inFile } from '../api/file';
-import { isSampled, resample } from '../charts/strip/strip_data';
+import { isSampled, resample, sampledSteps } from '../charts/strip/strip_data';
 import { laneName, SpaceMap, type SpaceColour } from '../charts/space/space_map';
 import { entryOf, PAGE, type Chosen } from '../charts/space/layout';
 import { Bytes } from '../components/amount';
@@ -54,7 +54,7 @@ export function residentWords(series: Series, at: number, live: number): string 
 	const resident = `${known ? '' : 'About '}${formatBytes(then(memory.resident))} was resident then`;
 	const files = `${formatBytes(then(memory.file) + then(memory.shared))} of files and code`;
 	// Live memory may be more than is resident: the program asked for it, and did not touch it yet.
-	if (kept < 0 && !known) return `How much was resident then is not known: no sample of the process's memory is near.`;
+	if (!known && (kept < 0 || !sampledSteps(memory, [at], series.end_ns - series.start_ns)[0])) return `How much was resident then is not known: no sample of the process's memory is near.`;
 	if (kept < 0) return `${resident}, ${files} included: not all that was live had been touched.`;
 	return `${resident}: beside live blocks ${formatBytes(kept)} of free memory, stacks and mappings of its own, and ${files}.`;
 }

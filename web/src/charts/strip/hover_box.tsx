@@ -5,7 +5,8 @@ import { nearestKnown, type StripCurves } from './strip_data';
 export function HoverBox(props: { curves: StripCurves; step: number; x: number }) {
 	const { curves, step } = props;
 	const known = curves.kept ? nearestKnown(curves.kept, step) : -1;
-	const rows = curves.bands.map((band) => ({ band, value: band.values[step] ?? 0 })).reverse();
+	const sampled = curves.line?.known?.[step] !== 0;
+	const rows = curves.bands.filter((band) => sampled || !band.sampled).map((band) => ({ band, value: band.values[step] ?? 0 })).reverse();
 	return (
 		<div class={`strip-box${props.x > 0.6 ? ' left' : ''}`} style={{ left: `${100 * props.x}%` }}>
 			<table>
@@ -13,7 +14,7 @@ export function HoverBox(props: { curves: StripCurves; step: number; x: number }
 					{formatTime((curves.x[step] ?? 0) * 1e9)} · {formatBytes((curves.live[step] ?? 0) - slackOf(curves, step))} live
 				</caption>
 				<tbody>
-					{curves.line && curves.line.known?.[step] !== 0 ? (
+					{curves.line && sampled ? (
 						<tr>
 							<td>
 								<span class="line-key" />

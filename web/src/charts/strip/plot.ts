@@ -112,10 +112,10 @@ function bandSeries(curves: StripCurves): uPlot.Series[] {
 
 /** The columns that uPlot wants for bandSeries(). */
 function columns(curves: StripCurves): uPlot.AlignedData {
-	const edges = stacked(curves.bands).reverse();
 	const { line } = curves;
-	const drawn = line?.known ? Array.from(line.values, (value, i) => (line.known![i] ? value : null)) : line?.values;
-	return [curves.x, ...edges, ...(drawn ? [drawn] : []), ...(curves.kept ? [curves.kept] : [])] as uPlot.AlignedData;
+	const known = (values: ArrayLike<number>) => (line?.known ? Array.from(values, (value, i) => (line.known![i] ? value : null)) : values);
+	const edges = stacked(curves.bands).map((edge, i) => (curves.bands[i]!.sampled ? known(edge) : edge)).reverse();
+	return [curves.x, ...edges, ...(line ? [known(line.values)] : []), ...(curves.kept ? [curves.kept] : [])] as uPlot.AlignedData;
 }
 
 export interface StripPlot {

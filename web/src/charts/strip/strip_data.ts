@@ -1,5 +1,5 @@
 /* The curves of the time strip: /series as bands that lie one on the other. No drawing here. */
-import type { Series } from '../../api/generated';
+import type { Series, SeriesMemory } from '../../api/generated';
 import { shortName } from '../../text/names';
 import { formatBytes, formatShort } from '../../text/units';
 
@@ -13,6 +13,8 @@ export interface Band {
 	colour: string;
 	name: string;
 	values: Column;
+	/** Of samples: known where the line is. */
+	sampled?: boolean;
 }
 
 export interface StripCurves {
@@ -54,13 +56,17 @@ export function isSampled(series: Series, at: number): boolean {
 	return series.memory.at_ns.some((time) => Math.abs(time - at) <= reach);
 }
 
+/* A gap that is so many times the usual one, or such a part of the run, is one in which nobody looked. */
+const MUCH_LONGER = 4;
+const LONG = 1 / 4;
+
 /**
- * Which moments of `x` lie between samples that are near each other, or near the first or the last one. Near is a twentieth
- * of the run, of regular samples four times their distance, and never more than a quarter of the run.
+ * Which moments of `x` lie between samples that are near each other, or near the first or the last one. `usual`: how far
+ * samples lie apart in the whole recording; a step has one at most.
  */
-export function sampledSteps(at: number[], x: number[], run: number): Uint8Array {
-	const gaps = at.slice(1).map((time, i) => time - at[i]!).sort((a, b) => a - b);
-	const reach = Math.max(run / 20, Math.min(run / 4, 4 * (gaps[gaps.length >> 1] ?? 0)));
+export function sampledSteps({ usual_ns: usual, at_ns: at }: Pick<SeriesMemory, 'usual_ns' | 'at_ns'>, x: number[], run: number): Uint8Array {
+	const step = x.length > 1 ? (x[x.length - 1]! - x[0]!) / (x.length - 1) : 0;
+	const reach = Math.min(run * LONG, MUCH_LONGER * Math.max(usual, step));
 	let next = 0;
 	return Uint8Array.from(x, (time) => {
 		while (next < at.length && at[next]! <= time) next++;
@@ -114,10 +120,10 @@ function memoryBands(series: Series, live: Column): Band[] {
 	const swap = sampled(memory.swap);
 	const kept = anonymous.map((value, i) => Math.max(0, value - live[i]!));
 	const bands = [
-		{ colour: 'not-handed-out', name: 'resident, not handed out', values: kept },
-		{ colour: 'files', name: 'files and code', values: files },
+		{ colour: 'not-handed-out', name: 'resident, not handed out', values: kept, sampled: true },
+		{ colour: 'files', name: 'files and code', values: files, sampled: true },
 	];
-	if (swap.some((value) => value > 0)) bands.push({ colour: 'control', name: 'swap', values: swap });
+	if (swap.some((value) => value > 0)) bands.push({ colour: 'control', name: 'swap', values: swap, sampled: true });
 	return bands;
 }
 
@@ -135,7 +141,7 @@ export function stripCurves(series: Series, whole: boolean, unfreed = 'never fre
 	return {
 		x: Float64Array.from(series.at_ns, (ns) => ns / 1e9),
 		bands: whole ? [...bands, ...memoryBands(series, live)] : bands,
-		line: resident && { name: 'resident', values: resident, known: sampledSteps(memory.at_ns, series.at_ns, run) },
+		line: resident && { name: 'resident', values: resident, known: sampledSteps(memory, series.at_ns, run) },
 		format: formatBytes,
 		live,
 		untouched: untouchedSteps(series, live, resident),
