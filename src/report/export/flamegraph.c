@@ -158,7 +158,7 @@ static void put_sides(struct buf *buf, const struct flamegraph *graph, uint32_t 
 {
 	uint64_t *const *sums = graph->change.sides->sums;
 
-	buf_printf(buf, "\n%s before, ", amount(graph, sums[DIFF_BEFORE][node]).text);
+	buf_printf(buf, "%s before, ", amount(graph, sums[DIFF_BEFORE][node]).text);
 	buf_printf(buf, "%s after, ", amount(graph, sums[DIFF_AFTER][node]).text);
 	buf_text(buf, format_change(flamegraph_change_of(&graph->change, node),
 				    metric_info(graph->metric)->bytes, graph->exact)
@@ -174,10 +174,12 @@ static void put_tooltip(struct buf *buf, const struct flamegraph *graph, uint32_
 	buf_printf(buf, "\n%s %s, ", amount(graph, node->value).text,
 		   metric_info(graph->metric)->name);
 	xml_text(buf, format_percent(node->value, whole).text);
-	if (graph->change.sides)
+	if (graph->change.sides) {
+		buf_char(buf, '\n');
 		put_sides(buf, graph, index);
-	else
+	} else {
 		buf_printf(buf, ", in %s", format_counted(node->calls, "call", false).text);
+	}
 	if (node->folded)
 		buf_printf(buf, "\nand what it called: %s",
 			   format_counted(node->folded, "frame", true).text);
@@ -234,6 +236,10 @@ static void put_heading(struct buf *buf, const struct flamegraph *graph, const c
 	else
 		buf_printf(buf, "%s: %s, in all %s", info->name, info->text,
 			   amount(graph, graph->tree->nodes[0].value).text);
+	if (graph->change.sides) {
+		buf_text(buf, "; ");
+		put_sides(buf, graph, 0);
+	}
 	if (graph->folded)
 		buf_printf(buf, "; %s below 0.01 %% left out",
 			   format_counted(graph->folded, "frame", true).text);

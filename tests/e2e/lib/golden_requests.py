@@ -106,7 +106,9 @@ TARGETS = {
     "export_collapsed": ["/data/last/export/collapsed?metric=total&size_min=30",
                          f"/data/{LAMP}/export/collapsed/lamp.txt?metric=calls"],
     "export_svg": ["/data/last/export/svg?metric=leaked&function_regex=orders",
-                   f"/data/{LAMP}/export/svg/lamp.svg?metric=calls&size_min=64G"],
+                   f"/data/last/export/svg?b.id={LAMP}&b.alive_at=peak&show=grew",
+                   f"/data/{LAMP}/export/svg/lamp.svg?metric=calls&size_min=64G",
+                   f"/data/{LAMP}/export/svg/lamp.svg?b.id=last&show=larger"],
     "export_csv": ["/data/last/export/csv?metric=leaked&lifetime=only_leaked",
                    f"/data/{LAMP}/export/csv/lamp.csv?metric=temporary"],
     "export_sums": [

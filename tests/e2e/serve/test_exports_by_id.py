@@ -1,6 +1,8 @@
-"""/export/pprof, /export/collapsed and /export/csv by id: the bytes that the commands write."""
+"""/export/pprof, /export/collapsed and /export/svg by id: the bytes that the commands write."""
 import csv
 import io
+import json
+import re
 import subprocess
 
 import pytest
@@ -60,6 +62,32 @@ def test_same_bytes_as_the_commands(serve, tool, recording, conditions):  # noqa
         assert asked("csv", metric=metric) == written("report", "--csv", "--sort", metric)
     assert asked("csv/sites.csv") == asked("csv")
     assert asked("pprof") == written("export", "--to", "pprof")
+
+
+def test_a_difference_has_both_sides(serve, tool, recording, program):  # noqa: F811
+    """Of two moments and of two recordings: the picture that the command draws."""
+    other = program / "other.mallow"
+    if not other.exists():
+        tool("run", "-o", other, "--", program / "p")
+    server = serve(recording, other)
+    ids = {one["id"]: one for one in server.json("/list")}
+    own, before = (tool("info", "--json", path).stdout for path in (recording, other))
+    own, before = (json.loads(text)["id"] for text in (own, before))
+    assert {own, before} == set(ids)
+
+    def drawn(baseline, after, *words):
+        return subprocess.run([tool.path, "export", "--to", "flamegraph", "--baseline", baseline, *words, after],
+                              check=True, capture_output=True, env=clean_environment()).stdout.decode()
+
+    svg = server.text(f"/data/{own}/export/svg?alive_at=100%25&b.alive_at=50%25&size_min=100")
+    assert svg == drawn(f"{recording}@50%", f"{recording}@100%", "--size-min", "100")
+    assert re.search(r"<title>.* at 50% → .* at 100%: peak</title>", svg)
+    assert re.search(r'class="note".*[\d.]+ [KM]?B before, [\d.]+ [KM]?B after, [+-][\d.]+ ', svg)
+    svg = server.text(f"/data/{own}/export/svg/any.svg?b.id={before}&metric=calls&show=grew")
+    assert svg == drawn(other, recording, "--metric", "calls", "--show", "grew")
+    # The page sends nanoseconds; people read times.
+    svg = server.text(f"/data/{own}/export/svg?alive_at=peak&b.alive_at=300ns")
+    assert re.search(r"<title>.* at 300 ns → .* at peak: peak</title>", svg)
 
 
 def test_their_readers_read_them(serve, recording):  # noqa: F811

@@ -255,6 +255,7 @@ def test_every_page_has_exports(page, server):
 def test_an_export_says_in_what_it_differs(page):
     for place, text in (
             ("sites?metric=slack", "Flame graph (SVG): by bytes at the peak"), (f"sites?{DIFFERENCE}", "pprof: after alone"),
+            (f"flame?{DIFFERENCE}", "Flame graph (SVG)"),
             ("mappings", "heaptrack: the allocations"), ("sites?metric=slack", "pprof"),
             ("flame?direction=callers", "Collapsed stacks: all functions and what they called")):
         page.open("#/" + place)

@@ -102,7 +102,8 @@ function weight(): string {
 export function exportTarget(format: string): string {
 	const flame = weight();
 	const metric = !WHOLE.includes(format) && EXPORTED.includes(flame) ? { metric: flame } : {};
-	return target(dataPath(`export/${format}`), { ...plainConditions.value, ...metric });
+	const both = format === 'svg' && isDifference.value;
+	return target(dataPath(`export/${format}`), { ...(both ? { ...conditions.value, show: place.value.view.show } : plainConditions.value), ...metric });
 }
 
 /** In what such a file differs from what is shown; '' if it does not. */
@@ -111,7 +112,7 @@ export function exportDiffers(format: string): string {
 	const turned = [view.direction ?? 'callees', view.merge ?? 'functions', view.root, view.focus].join() !== 'callees,functions,,';
 	const words = [];
 	if (OTHERS.includes(page)) words.push('the allocations');
-	if (isDifference.value) words.push('after alone');
+	if (isDifference.value && format !== 'svg') words.push('after alone');
 	if (!WHOLE.includes(format) && !EXPORTED.includes(weight())) words.push('by bytes at the peak');
 	if (!WHOLE.includes(format) && turned && (page === 'flame' || page === 'tree')) words.push('all functions and what they called');
 	return words.join(', ');
