@@ -6,6 +6,7 @@ import { stepOf } from '../src/charts/heat_map';
 import { cellAt, entryOf, placeLanes, pointOf } from '../src/charts/space/layout';
 import { framesOf, ownOf } from '../src/api/reports';
 import { familyOf } from '../src/state/family';
+import { recordingTree } from '../src/state/recording_tree';
 import { processRows, sumCurves } from '../src/views/process_tree';
 import { costsOf, editorLink, linesOf } from '../src/views/source_lines';
 import { groupThreads, matrixOf, NO_THREAD, threadsOf } from '../src/views/thread_groups';
@@ -16,6 +17,30 @@ const sums = (keys: Partial<SumsTable['keys'][number]>[], rest: Partial<SumsTabl
 		keys: keys.map((key) => ({ by: '', name: [], file: null, line: null, call: null, thread: null, backtrace_id: null, least: null, largest: null, ...key })),
 		...rest,
 	}) as SumsTable;
+
+describe('recordings as a tree', () => {
+	const recording = (id: string, parent: string | null, path: string, secs: number) =>
+		({ id, parent, path, executable: `/usr/bin/${id}`, cmdline: `${id} -x`, pid: 100 + secs, timestamp: { secs, fract_nsecs: 0 } }) as Recording;
+	const list = [
+		recording('make', null, '/r/b/make.mallow', 1), recording('sh', 'make', '/r/b/make.mallow.1', 2), recording('cc', 'sh', '/r/b/make.mallow.2', 3),
+		recording('ls', null, '/r/b/ls.mallow', 9), recording('old', 'gone', '/r/a/old.mallow', 4),
+		recording('egg', 'hen', '/r/c/egg.mallow', 5), recording('hen', 'egg', '/r/c/hen.mallow', 6),
+	];
+	const shown = (words?: string) =>
+		recordingTree(list, words).map(({ path, runs }) => [path, ...runs.map((run) => [run.size, ...run.processes.map(({ recording: { id }, level }) => `${id} ${level}`)])]);
+	it('has directories, the latest run first, and who started whom', () => {
+		expect(shown()).toEqual([
+			['/r/a', [1, 'old 0']],
+			['/r/b', [1, 'ls 0'], [3, 'make 0', 'sh 1', 'cc 2']],
+			['/r/c', [2, 'egg 0', 'hen 1']],
+		]);
+	});
+	it('has of a run what words find', () => {
+		expect(shown('CC make.mallow')).toEqual([['/r/b', [3, 'cc 2']]]);
+		expect(shown('104')).toEqual([['/r/a', [1, 'old 0']]]);
+		expect(shown('nowhere')).toEqual([]);
+	});
+});
 
 describe('classes', () => {
 	const sizes = sums([{ name: [null, null], least: [33, 5], largest: [64, 8] }], { key: [0, 1] });

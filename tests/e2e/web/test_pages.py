@@ -4,6 +4,7 @@ import re
 import subprocess
 
 import pytest
+from selenium.webdriver.common.keys import Keys
 
 from in_rounds import rounds  # noqa: F401
 from made_live import MadeLive
@@ -245,10 +246,18 @@ def test_processes(browse, serve, tool, compile_sample, tmp_path):
     rows = "\n".join(page.texts(".processes tbody tr")).replace(NBSP, " ")
     for one in listed:
         assert str(one["pid"]) in rows and short(one["peak"]) in rows and f"{one['calls']:,}" in rows
+        assert one["path"].rpartition("/")[2] in rows
     assert len(page.texts(".lane-area")) == len(listed) + 1
     whole = json.loads(tool("report", "--merge", "--json", *sorted(tmp_path.glob("p.mallow*"))).stdout)
     assert f"together at most {short(whole['peak_bytes'])}" in words(page)
+    page.open("#/overview")
+    assert f"One of {len(listed)} processes of its run: all as one" in words(page, ".of-run")
+    page.click(".of-run a", "all as one")
+    merged = page.hash
+    assert f"All {len(listed)} processes of the run as one" in words(page, ".of-run")
+    page.click(".of-run a")
     page.click(".process-sum a")
+    assert page.hash == merged
     assert f"{len(listed)} processes as one" in words(page, ".chips")
     place = page.hash
     for name in ("overview", "sites", "flame", "tree"):
@@ -261,6 +270,37 @@ def test_processes(browse, serve, tool, compile_sample, tmp_path):
         page.open(place.replace("overview", name))
         assert words(page).startswith("Several processes as one have sums")
         assert not page.axe()
+
+
+@pytest.mark.long
+def test_two_thousand_recordings(browse, serve, record, compile_sample, tmp_path):  # noqa: F811
+    """The choice of recordings is a tree with a search, by keyboard alone, too."""
+    data = bytearray(record([compile_sample("totals")], check=False).path.read_bytes())
+    for number in range(2000):
+        data[16:32] = (number + 1).to_bytes(16, "little")
+        folder = tmp_path / f"day{number // 500}"
+        folder.mkdir(exist_ok=True)
+        (folder / f"run{number}.mallow").write_bytes(data)
+    server = serve(*(tmp_path / f"day{day}" for day in range(4)))
+    page = browse(server)
+    page.open("#/overview")
+    assert words(page, ".of-run") == "1,999 recordings of other runs"
+    page.mark()
+    page.click(".recording button")
+    assert "2,000 recordings" in words(page, ".recordings p")
+    assert page.longest_task() < 1000
+    assert not page.axe()
+    folders = page.texts(".recording-tree > details > summary")
+    assert [text.rpartition("/")[2] for text in folders] == [f"day{day} 500 runs" for day in range(4)]
+    page.press("run1234.")
+    assert "1 of 2,000 recordings" in words(page, ".recordings p")
+    page.press(Keys.ARROW_DOWN + Keys.ARROW_DOWN)
+    assert page.run("return document.activeElement.innerText").startswith("totals run1234.mallow")
+    page.press(Keys.ARROW_LEFT + Keys.ARROW_LEFT)
+    assert not page.run("return document.activeElement.closest('details').open")
+    page.press(Keys.ARROW_RIGHT + Keys.ARROW_DOWN + Keys.ENTER)
+    assert f"r={(1235).to_bytes(16, 'little').hex()}" in page.hash
+    assert not page.run("return document.querySelector('dialog')")
 
 
 @pytest.mark.long

@@ -172,7 +172,7 @@ def test_long_names_stay_in_the_window(browse, serve, record, recording, tmp_pat
         page.open(f"#/flame?r={names[str(program)]}&function_regex={'a_long_pattern' * 5}")
         assert page.run("return document.documentElement.scrollWidth") <= width
         assert not page.run(CUT)
-        menu, search = page.run("return ['.recording .menu button', '.search'].map((css) => document.querySelector(css)"
+        menu, search = page.run("return ['.recording button', '.search'].map((css) => document.querySelector(css)"
                                 ".getBoundingClientRect()).map(({left, right, top, bottom}) => [left, right, top, bottom])")
         assert menu[1] <= search[0] or menu[3] <= search[2], (width, menu, search)
         page.open(f"#/overview?r={names[next(name for name in names if 'web_server' in name)]}")

@@ -6,6 +6,7 @@ export function Dialog(props: { title: string; onClose: () => void; children: Co
 	const dialog = useRef<HTMLDialogElement>(null);
 	useEffect(() => {
 		dialog.current?.showModal();
+		dialog.current?.querySelector<HTMLElement>('input[type=search]')?.focus();
 	}, []);
 	return (
 		<dialog

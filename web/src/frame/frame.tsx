@@ -17,6 +17,7 @@ import { Chips } from './chips';
 import { Help } from './help';
 import { useKeys } from './keys';
 import { Rail } from './rail';
+import { OfRun, Recordings } from './recordings';
 import { TopBar } from './top_bar';
 import { Unreached } from './unreached';
 import '../styles/frame.css';
@@ -86,6 +87,7 @@ function Page() {
 		<>
 			{overview ? <Checked /> : null}
 			{overview ? <OverviewHead /> : null}
+			{overview ? <OfRun /> : null}
 			{summary.value.has_blocks ? <Strip plotHeight={overview ? OVERVIEW_HEIGHT : STRIP_HEIGHT} legend={overview} /> : null}
 			<Chips />
 			{why ? <Missing why={why} /> : <View key={`${page} ${recording}`} />}
@@ -119,6 +121,7 @@ export function Frame() {
 				<Page />
 			</main>
 			<Help />
+			<Recordings />
 			<div class="said" role="status" aria-live="polite">
 				{said.value}
 			</div>

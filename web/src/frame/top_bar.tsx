@@ -11,6 +11,7 @@ import { theme, toggleTheme } from '../state/theme';
 import { formatCount, formatTime } from '../text/units';
 import { baseName } from '../components/site_name';
 import { showHelp } from './help';
+import { chooseRecording } from './recordings';
 import { Search } from './search';
 
 const METRIC_WORDS: Record<Metric, [string, string]> = {
@@ -34,15 +35,9 @@ function RecordingName() {
 	return (
 		<span class="recording" title={shown.arguments.join(' ')}>
 			{list.length > 1 ? (
-				<Menu
-					label={<b>{baseName(shown.program ?? UNNAMED)} ▾</b>}
-					title="the recordings"
-					items={list.map((recording) => ({
-						text: `${baseName(recording.executable)} · pid ${recording.pid} · ${formatCount(recording.calls)} allocations`,
-						title: recording.cmdline,
-						run: () => go({ recording: recording.id, brush: null, conditions: {}, view: { zoom: '', sel: '', root: '' } }),
-					}))}
-				/>
+				<button type="button" title="the recordings" aria-haspopup="dialog" onClick={chooseRecording}>
+					<b>{baseName(shown.program ?? UNNAMED)} ▾</b>
+				</button>
 			) : (
 				<b>{baseName(shown.program ?? UNNAMED)}</b>
 			)}{' '}

@@ -34,7 +34,7 @@ export function compare(before: Side, after: Side): void {
 }
 
 const words = (recording: Recording): string =>
-	`${baseName(recording.executable)} · pid ${recording.pid} · peak ${formatBytes(recording.peak)} · ${formatCount(recording.calls)} calls`;
+	`${baseName(recording.executable)} · ${baseName(recording.path)} · pid ${recording.pid} · peak ${formatBytes(recording.peak)} · ${formatCount(recording.calls)} calls`;
 
 const shownMoment = (at: string): string => {
 	const found = /^(\d+)ns$/.exec(at);

@@ -5,6 +5,7 @@ import { fetchAnswer, useAnswer } from '../api/answer';
 import { target } from '../api/client';
 import { Bytes, Count } from '../components/amount';
 import { baseName } from '../components/site_name';
+import { chooseRecording, toRecording } from '../frame/recordings';
 import { family as ofRun, familyId, merged } from '../state/limits';
 import { facts, go, linkTo, recordings } from '../state/state';
 import { formatBytes, formatCount, formatPercent, formatTime } from '../text/units';
@@ -91,7 +92,7 @@ export function Processes() {
 	const answer = useAnswer<Summary>(family.length > 1 ? `/data/${familyId(family[0]!.id)}/summary` : null);
 	const peak = answer.data?.peak ?? null;
 	const sum: ProcessRow = { recording: { ...(family[0] ?? ({} as Recording)), peak: Math.max(peak?.bytes ?? 0, ...together) }, level: 1, start: 0, length: tree.length };
-	const asOne = { page: 'overview' as const, recording: familyId(family[0]?.id ?? ''), brush: null, conditions: {}, view: {} };
+	const asOne = toRecording(familyId(family[0]?.id ?? ''));
 	const others = list.length - family.length;
 	return (
 		<>
@@ -141,12 +142,12 @@ export function Processes() {
 						) : null}
 						{tree.rows.map((row) => {
 							const { recording } = row;
-							const change = { page: 'overview' as const, recording: recording.id, brush: null, conditions: {}, view: {} };
+							const change = toRecording(recording.id);
 							return (
 								<tr key={recording.id} class="link-row" aria-current={recording.id === id && !merged.value ? 'true' : undefined} onClick={() => go(change)}>
-									<td class="text process-name" title={recording.cmdline} style={{ paddingLeft: `${8 + (row.level - 1) * 16}px` }}>
+									<td class="text process-name" title={`${recording.path}\n${recording.cmdline}`} style={{ paddingLeft: `${8 + (row.level - 1) * 16}px` }}>
 										<a href={linkTo(change)} onClick={(event) => event.stopPropagation()}>
-											<b>{nameOf(recording)}</b> <span class="muted">{recording.cmdline.slice(0, 80)}</span>
+											<b>{nameOf(recording)}</b> <span class="muted">{baseName(recording.path)} · {recording.cmdline.slice(0, 80)}</span>
 										</a>
 									</td>
 									<td>{recording.pid}</td>
@@ -198,7 +199,11 @@ export function Processes() {
 					</tbody>
 				</table>
 			</div>
-			{others > 0 ? <p class="muted">{formatCount(others)} more recordings are served here, of other runs: the bar above names them.</p> : null}
+			{others > 0 ? (
+				<button type="button" class="plain" onClick={chooseRecording}>
+					{formatCount(others)} more recordings, of other runs
+				</button>
+			) : null}
 		</>
 	);
 }
