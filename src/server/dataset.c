@@ -44,6 +44,7 @@ void dataset_release(struct dataset *dataset)
 	free(dataset->sums);
 	free(dataset->most_ns);
 	free(dataset->timeline);
+	free(dataset->errors);
 	if (!dataset->merge)
 		symbolized_destroy(dataset->symbolized);
 	merge_destroy(dataset->merge);

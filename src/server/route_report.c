@@ -2,6 +2,8 @@
  * What answers as parts of `mallow report --json` do: /findings, /stacks, /errors (--errors) and
  * /pools (--pools).
  */
+#include <string.h>
+
 #include "analysis/names/anonymous.h"
 #include "hosted/cleanup.h"
 #include "report/json/errors_json.h"
@@ -16,7 +18,7 @@ CLEANUP_DEFINE(struct symbolized *, symbolized_destroy);
  * Writes the errors. The recording is opened anew: data sets do not keep what judges frees, which
  * few ask for. The data set is locked, as its symbolizer is used.
  */
-static struct err *put_errors(struct json_writer *json, const struct dataset *dataset)
+static struct err *find_errors(struct json_writer *json, const struct dataset *dataset)
 {
 	cleanup(recording_close_at) struct recording *recording = NULL;
 	cleanup(symbolized_destroy_at) struct symbolized *symbolized = NULL;
@@ -37,7 +39,27 @@ static struct err *put_errors(struct json_writer *json, const struct dataset *da
 	return errors_json_write(json, &stacks, recording, 0);
 }
 
-static struct err *put_pools(struct json_writer *json, const struct dataset *dataset)
+/* All events are read for it, so the answer is kept. */
+static struct err *put_errors(struct json_writer *json, struct dataset *dataset)
+{
+	cleanup(buf_deinit) struct buf buf = BUF_EMPTY;
+	struct json_writer kept;
+	struct err *err = NULL;
+
+	if (!dataset->errors) {
+		json_init(&kept, &buf, false);
+		err = find_errors(&kept, dataset);
+		if (err)
+			return err;
+		dataset->errors = buf_take(&buf);
+	}
+	if (!dataset->errors)
+		return err_no_memory();
+	json_made(json, dataset->errors, strlen(dataset->errors));
+	return NULL;
+}
+
+static struct err *put_pools(struct json_writer *json, struct dataset *dataset)
 {
 	cleanup(json_stacks_deinit) struct json_stacks stacks = {0};
 
@@ -45,7 +67,7 @@ static struct err *put_pools(struct json_writer *json, const struct dataset *dat
 	return pools_json_write(json, &stacks, dataset->recording, METRIC_PEAK, 0);
 }
 
-static struct err *put_findings(struct json_writer *json, const struct dataset *dataset)
+static struct err *put_findings(struct json_writer *json, struct dataset *dataset)
 {
 	cleanup(json_stacks_deinit) struct json_stacks stacks = {0};
 	struct err *err;
@@ -61,7 +83,7 @@ static struct err *put_findings(struct json_writer *json, const struct dataset *
 }
 
 /* Writes the stacks of all sites, which share their outer frames. */
-static struct err *put_stacks(struct json_writer *json, const struct dataset *dataset)
+static struct err *put_stacks(struct json_writer *json, struct dataset *dataset)
 {
 	cleanup(json_stacks_deinit) struct json_stacks stacks = {0};
 	struct err *err = NULL;
@@ -88,7 +110,7 @@ static struct err *put_stacks(struct json_writer *json, const struct dataset *da
 }
 
 static struct err *answer(struct request *request, struct reply *reply,
-			  struct err *put(struct json_writer *, const struct dataset *))
+			  struct err *put(struct json_writer *, struct dataset *))
 {
 	cleanup(buf_deinit) struct buf buf = BUF_EMPTY;
 	struct dataset *dataset = request->dataset;
