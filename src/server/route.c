@@ -32,6 +32,7 @@
 #define SCRIPTS    ROUTE_SCRIPTS
 #define CURVES     ROUTE_CURVES
 #define REGIONS    ROUTE_REGIONS
+#define MOMENTS    ROUTE_MOMENTS
 #define MERGED     ROUTE_MERGED
 #define JSON       "application/json"
 #define TEXT       "text/plain; charset=utf-8"

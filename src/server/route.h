@@ -34,6 +34,7 @@ enum route_group {
 	ROUTE_REGIONS = 16777216,
 	ROUTE_SCRIPTS = 4194304, /* is refused: bytehound's scripts are not run */
 	ROUTE_LIST = 67108864,
+	ROUTE_MOMENTS = 134217728,
 	ROUTE_MERGED = 33554432, /* no parameters: sums of sites are enough, without blocks */
 };
 

@@ -1,6 +1,11 @@
-/* /space: the memory that live blocks lie in, and who keeps which page. */
+/*
+ * /space: the memory that live blocks lie in, and who keeps which page; /pages: how many pages that
+ * is at several moments.
+ */
 #include <microhttpd.h>
+#include <ctype.h>
 #include <stddef.h>
+#include <stdlib.h>
 
 #include "analysis/views/space.h"
 #include "hosted/cleanup.h"
@@ -10,6 +15,7 @@
 #include "server/selection.h"
 
 #define TOP_STANDARD 20
+#define MOMENTS_MAX  100
 
 /* What a request asks for, and its answer. */
 struct asked {
@@ -196,4 +202,66 @@ struct err *route_space(struct request *request, struct reply *reply)
 	json_init(&json, &buf, false);
 	err = put_space(&json, &asked);
 	return err ? err : reply_whole(reply, &buf);
+}
+
+/* Reads the moments of /pages. If they are wrong, the reply says so. */
+static struct err *take_moments(const struct request *request, struct reply *reply,
+				uint64_t moments[MOMENTS_MAX], size_t *count)
+{
+	const char *text = request->texts[PARAMETER_MOMENTS_AT];
+
+	*count = 0;
+	if (!text)
+		return NULL;
+	for (; isdigit((unsigned char)*text) && *count < MOMENTS_MAX; text++) {
+		char *end;
+
+		moments[(*count)++] = strtoull(text, &end, 10);
+		text = end;
+		if (!*text)
+			return NULL;
+		if (*text != ',')
+			break;
+	}
+	return reply_refuse(reply, MHD_HTTP_BAD_REQUEST,
+			    "invalid 'at': it wants 1 to %d whole numbers of nanoseconds with "
+			    "commas between",
+			    MOMENTS_MAX);
+}
+
+struct err *route_pages(struct request *request, struct reply *reply)
+{
+	cleanup(buf_deinit) struct buf buf = BUF_EMPTY;
+	// No cells, and nobody's share.
+	cleanup(asked_deinit) struct asked asked = {
+		.dataset = request->dataset,
+		.query = {.end = 1, .cell = SPACE_CELL_2M},
+	};
+	uint64_t moments[MOMENTS_MAX];
+	struct json_writer json;
+	size_t count;
+	struct err *err = take_moments(request, reply, moments, &count);
+
+	if (err || reply->status)
+		return err;
+	dataset_lock(request->dataset);
+	err = find_blocks(request, reply, &asked);
+	dataset_unlock(request->dataset);
+	if (err || reply->status)
+		return err;
+	json_init(&json, &buf, false);
+	json_object(&json);
+	json_key(&json, "pages");
+	json_array(&json);
+	for (size_t i = 0; i < count; i++) {
+		asked.query.at_ns = moments[i];
+		err = space_create(request->dataset->recording, &asked.query, &asked.space);
+		if (err)
+			return reply_refuse_err(reply, err);
+		json_u64(&json, asked.space->sum.pages);
+		space_destroy(steal(&asked.space));
+	}
+	json_end(&json);
+	json_end(&json);
+	return reply_whole(reply, &buf);
 }

@@ -165,6 +165,8 @@ TARGETS = {
         "/data/last/sums?by=function&alive_at=6s&b.alive_at=3s",
         f"/data/last/sums?by=thread,size&sort_by=calls&count=3&b.id={LAMP}",
     ],
+    "pages": ["/data/last/pages?at=1,2000000000,6000000000", "/data/last/pages?at=6000000000&thread=worker",
+              "/data/last/pages"],
     "space": ["/data/last/space?start=1&end=2",
               
         "/data/last/space",

@@ -198,6 +198,21 @@ def test_mistakes_are_named(example, serve, query, message):
     assert serve(example).refused(f"/data/last/space?{query}").startswith(message)
 
 
+def test_pages_at_several_moments(example, serve):
+    """The pages of /space, in one answer."""
+    server = serve(example)
+    end = server.json("/data/last/series")["end_ns"]
+    moments = [end * part // 7 for part in range(8)]
+    for asked in ({}, {"size_min": "100"}):
+        each = [server.json("/data/last/space", at=f"{at}ns", **asked)["pages"] for at in moments]
+        assert server.json("/data/last/pages", at=",".join(map(str, moments)), **asked) == {"pages": each}
+    assert any(each)
+    assert server.json("/data/last/pages") == {"pages": []}
+    for wrong in ("at=", "at=5s", "at=1,", "at=,1", "at=1-2", "at=" + ",".join("1" * 101)):
+        assert server.refused(f"/data/last/pages?{wrong}").startswith(
+            "parameter 'at' has no value" if wrong == "at=" else "invalid 'at': it wants 1 to 100")
+
+
 def test_nothing_lives(program, tmp_path, serve):
     server = serve(Recorded(program).write(tmp_path / "empty.mallow", 0))
     got = server.json("/data/last/space")
