@@ -104,6 +104,11 @@ def same_file(ours, theirs):
         theirs == f"{ours[:i]}/{ours}" for i, c in enumerate(ours) if c == "/" and i)
 
 
+def is_lambda(ours, theirs):
+    """A lambda that gcc inlined has no name of its own: ours says where it stands."""
+    return bool(ours and theirs) and "{lambda" in ours and theirs.startswith("operator()")
+
+
 def difference(address, ours, theirs, aliases):
     """Why the two differ; None: they agree."""
     if not theirs or theirs == [(None, None, 0)]:
@@ -116,7 +121,7 @@ def difference(address, ours, theirs, aliases):
         return f"number of inlined frames ({'more' if len(ours) > len(theirs) else 'fewer'})"
     for index, (mine, other) in enumerate(zip(ours, theirs)):
         outer = index == len(ours) - 1
-        if plain(mine[0]) != plain(other[0]):
+        if plain(mine[0]) != plain(other[0]) and not is_lambda(mine[0], other[0]):
             same = aliases.get(int(address, 16) - mine[3], ()) if outer else ()
             if not (plain(mine[0]) in same and plain(other[0]) in same):
                 return "outermost name" if outer else "inlined name"

@@ -69,7 +69,7 @@ def test_who_made_the_peak(page, server):
     threads = server.json("/data/last/summary")["threads"]
     name = next(thread["name"] for thread in threads if thread["thread"] == peak["thread"])
     line = next(text for text in page.texts("summary") if "The peak was reached" in text)
-    assert f"by thread {name} in " in line
+    assert re.search(rf"by thread {re.escape(name)}( [0-9]+)? in ", line)
     own = line.rsplit(" in ", 1)[1].strip()
     frames = server.json(f"/data/last/backtrace/{peak['backtrace_id']}")
     functions = [frame["function"] for frame, quiet in zip(frames["frames"], frames["plumbing"]) if not quiet]
