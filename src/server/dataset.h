@@ -68,7 +68,7 @@ struct dataset {
 	uint64_t *most_ns;               /* NULL: not made */
 	struct timeline_point *timeline; /* NULL: not made */
 	size_t timeline_count;
-	char *errors; /* the answer of /errors; NULL: not made */
+	char *errors;                                    /* the answer of /errors; NULL: not made */
 	struct block_groups *groups[BLOCK_GROUPS_COUNT]; /* NULL: not made */
 	unsigned int references;
 };
