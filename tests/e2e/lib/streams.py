@@ -1,4 +1,5 @@
 """Programs that are recorded over the network, and the receivers of mallow."""
+import contextlib
 import pathlib
 import re
 import signal
@@ -163,9 +164,15 @@ class Streamed(Process):
     def wait_until_it_waits(self):
         """Until the program has ended, and a signal ends but the waiting for a receiver: sigtimedwait(2)."""
         process = pathlib.Path(f"/proc/{self.pid}")
-        # It waits so for the program, too.
-        wait_for(lambda: not any(path.read_text() for path in process.glob("task/*/children")) and
-                 "sigtimedwait" in (process / "wchan").read_text())
+
+        def waits():
+            with contextlib.suppress(FileNotFoundError):  # of a thread that ends meanwhile
+                # It waits so for the program, too.
+                return not any(path.read_text() for path in process.glob("task/*/children")) and \
+                    "sigtimedwait" in (process / "wchan").read_text()
+            return False
+
+        wait_for(waits)
 
     def finish(self, timeout=60):
         """The program ends by itself; the status of `mallow run`."""

@@ -35,7 +35,7 @@ def test_list(served):
             "timestamp": made.moment(0), "pid": 4000000, "parent": None, "parent_pid": 1,
             "kind": "recording", "peak": made.blocks.sums(made.blocks.blocks)["peak_bytes"],
             "total": sum(block.event.size for block in made.blocks.blocks),
-            "calls": len(made.blocks.blocks), "finished": False}
+            "calls": len(made.blocks.blocks), "finished": False, "path": str(made.path)}
 
 
 BLOCK_KEYS = {"timestamp": lambda b: b.time, "address": lambda b: b.event.address,
