@@ -37,12 +37,15 @@ class Watched:
         return self.answer()
 
     def _rounds(self):
-        """How often the thread that takes the samples has waited."""
-        for task in pathlib.Path(f"/proc/{self.run.pid}/task").iterdir():
-            if (task / "comm").read_text() == "mallow-watch\n":
-                [line] = [line for line in (task / "status").read_text().split("\n")
-                          if line.startswith("voluntary_ctxt_switches:")]
-                return int(line.split()[1])
+        """How often the thread that takes the samples has waited. Its name comes a moment after it."""
+        end = time.monotonic() + 10
+        while time.monotonic() < end:
+            for task in pathlib.Path(f"/proc/{self.run.pid}/task").iterdir():
+                if (task / "comm").read_text() == "mallow-watch\n":
+                    [line] = [line for line in (task / "status").read_text().split("\n")
+                              if line.startswith("voluntary_ctxt_switches:")]
+                    return int(line.split()[1])
+            time.sleep(0.01)
         raise AssertionError("no thread samples memory")
 
     def let_sample(self):
