@@ -5,7 +5,8 @@
 #include <string.h>
 #include <time.h>
 
-#define ROOM_S 3
+#define ROOM_MS  3000
+#define ENTER_MS 100
 
 struct task {
 	struct link_set *set;
@@ -57,20 +58,49 @@ static void *run_task(void *argument)
 	return NULL;
 }
 
+/* The first link that nobody trusts. NULL: there is none. */
+static struct linked *find_stranger(const struct link_set *set)
+{
+	for (size_t i = 0; i < set->links.count; i++)
+		if (!set->links.items[i].trusted)
+			return &set->links.items[i];
+	return NULL;
+}
+
+static struct timespec after_ms(long ms)
+{
+	struct timespec time;
+
+	clock_gettime(CLOCK_REALTIME, &time);
+	time.tv_sec += ms / 1000;
+	time.tv_nsec += ms % 1000 * 1000000;
+	if (time.tv_nsec >= 1000000000) {
+		time.tv_sec++;
+		time.tv_nsec -= 1000000000;
+	}
+	return time;
+}
+
+static bool is_full(const struct link_set *set)
+{
+	return set->threads >= set->most && !set->stopping;
+}
+
 void link_set_make_room(struct link_set *set)
 {
-	struct timespec until;
-	size_t i = 0;
+	struct timespec entered = after_ms(ENTER_MS), left = after_ms(ROOM_MS);
+	struct linked *stranger;
 
-	clock_gettime(CLOCK_REALTIME, &until);
-	until.tv_sec += ROOM_S;
 	pthread_mutex_lock(&set->mutex);
-	while (i < set->links.count && set->links.items[i].trusted)
-		i++;
-	if (set->threads >= set->most && i < set->links.count) {
-		link_break(set->links.items[i].link);
-		while (set->threads >= set->most && !set->stopping &&
-		       pthread_cond_timedwait(&set->changed, &set->mutex, &until) == 0)
+	// A thread that has just begun enters its link soon; one that dials may take long.
+	while (is_full(set) && !find_stranger(set) && set->links.count < set->threads &&
+	       pthread_cond_timedwait(&set->changed, &set->mutex, &entered) == 0)
+		;
+	stranger = find_stranger(set);
+	if (is_full(set) && stranger) {
+		link_break(stranger->link);
+		while (is_full(set) &&
+		       pthread_cond_timedwait(&set->changed, &set->mutex, &left) == 0)
 			;
 	}
 	pthread_mutex_unlock(&set->mutex);
@@ -105,6 +135,7 @@ bool link_set_enter(struct link_set *set, struct link *link)
 
 	pthread_mutex_lock(&set->mutex);
 	good = !set->stopping && vec_push(&set->links, (struct linked){.link = link});
+	pthread_cond_broadcast(&set->changed);
 	pthread_mutex_unlock(&set->mutex);
 	return good;
 }

@@ -36,7 +36,8 @@ int link_set_thread(pthread_t *thread, void *(*run)(void *), void *argument);
 /*
  * If as many threads as may run do, breaks the link that has waited the longest for being trusted,
  * and waits until its thread has ended, for three seconds at most: strangers who shake hands slowly
- * keep nobody out. For who accepts connections.
+ * keep nobody out. Where none has entered its link yet, it waits a tenth of a second for that. For
+ * who accepts connections.
  */
 void link_set_make_room(struct link_set *set);
 /*
