@@ -6,11 +6,11 @@
 
 #include "hosted/buf.h"
 #include "hosted/cleanup.h"
+#include "symbols/debug_walk.h"
 
 #define CALL_OPERATOR "operator()"
 
-/* How often a DIE may refer to another for its name: a copy, what it is a copy of, a declaration.
- */
+/* How many steps it may be from a copy of a function to what it is a copy of. */
 #define ORIGINS_MAX 4
 
 void debug_names_deinit(struct debug_names *names)
@@ -49,7 +49,7 @@ struct scope {
 /* The state of a walk over a unit's DIEs. */
 struct walk {
 	struct debug_names *names;
-	Dwarf_Off last; /* offset of the last DIE; the next one's is higher, else there is a loop */
+	struct debug_walk order;
 };
 
 static uint64_t key_of(const Dwarf_Die *die)
@@ -57,8 +57,7 @@ static uint64_t key_of(const Dwarf_Die *die)
 	return (uint64_t)(uintptr_t)die->addr;
 }
 
-static struct err *add_lambda(struct debug_names *names, const Dwarf_Die *operator,
-			      struct scope * scope)
+static struct err *add_lambda(struct debug_names *names, const Dwarf_Die *call, struct scope *scope)
 {
 	struct debug_lambda lambda = {
 		.function = scope->function,
@@ -70,7 +69,7 @@ static struct err *add_lambda(struct debug_names *names, const Dwarf_Die *operat
 	if (!vec_push(&names->lambdas, lambda))
 		return err_no_memory();
 
-	uint64_t *index = map_put(&names->seen, key_of(operator));
+	uint64_t *index = map_put(&names->seen, key_of(call));
 
 	if (!index)
 		return err_no_memory();
@@ -112,20 +111,13 @@ static struct err *walk_children(struct walk *walk, Dwarf_Die *die, struct scope
 {
 	Dwarf_Die child;
 
-	if (depth >= DEBUG_DEPTH_MAX || dwarf_child(die, &child))
-		return NULL;
-	do {
-		Dwarf_Off offset = dwarf_dieoffset(&child);
-
-		if (offset <= walk->last)
-			return NULL;
-		walk->last = offset;
-
+	for (bool any = debug_walk_first(&walk->order, die, depth, &child); any;
+	     any = debug_walk_next(&walk->order, &child)) {
 		struct err *err = visit(walk, &child, scope, depth + 1);
 
 		if (err)
 			return err;
-	} while (!dwarf_siblingof(&child, &child));
+	}
 	return NULL;
 }
 
@@ -139,7 +131,7 @@ static struct err *walk_unit(struct debug_names *names, Dwarf_Die *die)
 	if (!dwarf_diecu(die, &unit, NULL, NULL) ||
 	    map_get(&names->seen, key_of(&unit)) != MAP_NONE)
 		return NULL;
-	walk.last = dwarf_dieoffset(&unit);
+	debug_walk_begin(&walk.order, &unit);
 
 	struct err *err = walk_children(&walk, &unit, &scope, 0);
 	uint64_t *walked = err ? NULL : map_put(&names->seen, key_of(&unit));
@@ -149,8 +141,7 @@ static struct err *walk_unit(struct debug_names *names, Dwarf_Die *die)
 	return err || walked ? err : err_no_memory();
 }
 
-/* Which of its function's lambdas it is, from 1 on, in the order of the source: gcc's is not
- * always. */
+/* Which of its function's lambdas it is, from 1 on, in the order of the source. */
 static uint32_t number_of(const struct debug_names *names, uint64_t index)
 {
 	const struct debug_lambda *all = names->lambdas.items, *lambda = &all[index];
@@ -169,7 +160,7 @@ static uint32_t number_of(const struct debug_names *names, uint64_t index)
 
 /*
  * Makes the lambda's name. function: of what it stands in, mangled or not; NULL: of nothing.
- * arguments: of its operator, behind its name. Grammar: "<local-name>" of the Itanium C++
+ * arguments: template arguments of its operator. Grammar: "<local-name>" of the Itanium C++
  * ABI 5.1.6.
  */
 static void put_name(struct buf *ret, const char *function, uint32_t number, const char *arguments)
@@ -186,11 +177,12 @@ static void put_name(struct buf *ret, const char *function, uint32_t number, con
 	buf_printf(ret, "%zu%s%s", strlen(own) + strlen(arguments), own, arguments);
 }
 
-static struct err *find(struct debug_names *names, Dwarf_Die *function, const Dwarf_Die *operator,
-			const char ** ret);
+static struct err *find(struct debug_names *names, Dwarf_Die *function, const Dwarf_Die *call,
+			const char **ret);
 
-/* Names the lambda with that operator: after the function, which may be a lambda's, too. */
-static struct err *make_name(struct debug_names *names, uint64_t index, const char *operator)
+/* Names the lambda after its function, which may be a lambda's, too. name: what DWARF calls its
+ * operator. */
+static struct err *make_name(struct debug_names *names, uint64_t index, const char *name)
 {
 	cleanup(buf_deinit) struct buf text = BUF_EMPTY;
 	struct debug_lambda lambda = names->lambdas.items[index];
@@ -202,7 +194,7 @@ static struct err *make_name(struct debug_names *names, uint64_t index, const ch
 		err = find(names, &lambda.function, &lambda.function, &function);
 	if (err)
 		return err;
-	put_name(&text, function, number_of(names, index), operator+ strlen(CALL_OPERATOR));
+	put_name(&text, function, number_of(names, index), name + strlen(CALL_OPERATOR));
 	err = buf_finish(&text);
 	if (err)
 		return err;
@@ -211,9 +203,9 @@ static struct err *make_name(struct debug_names *names, uint64_t index, const ch
 	return lambda.name ? NULL : err_no_memory();
 }
 
-/* operator: where the lambda is, if the function is one. */
-static struct err *find(struct debug_names *names, Dwarf_Die *function, const Dwarf_Die *operator,
-			const char ** ret)
+/* call: the operator that the walk has seen, if the function is a lambda. */
+static struct err *find(struct debug_names *names, Dwarf_Die *function, const Dwarf_Die *call,
+			const char **ret)
 {
 	struct err *err = NULL;
 	uint64_t index;
@@ -221,7 +213,7 @@ static struct err *find(struct debug_names *names, Dwarf_Die *function, const Dw
 	*ret = linkage_name(function);
 	if (!*ret)
 		*ret = string_attribute(function, DW_AT_name);
-	index = is_call_operator(*ret) ? map_get(&names->seen, key_of(operator)) : MAP_NONE;
+	index = is_call_operator(*ret) ? map_get(&names->seen, key_of(call)) : MAP_NONE;
 	if (index == MAP_NONE)
 		return NULL;
 	if (!names->lambdas.items[index].name)
@@ -244,12 +236,12 @@ static Dwarf_Die origin_of(const Dwarf_Die *function)
 
 struct err *debug_name_find(struct debug_names *names, Dwarf_Die *function, const char **ret)
 {
-	Dwarf_Die operator= origin_of(function);
-	struct err *err = find(names, function, &operator, ret);
+	Dwarf_Die call = origin_of(function);
+	struct err *err = find(names, function, &call, ret);
 
 	if (err || !is_call_operator(*ret))
 		return err;
 	// A lambda's: of a unit that was not walked yet.
-	err = walk_unit(names, &operator);
-	return err ? err : find(names, function, &operator, ret);
+	err = walk_unit(names, &call);
+	return err ? err : find(names, function, &call, ret);
 }

@@ -22,11 +22,6 @@
 #include "hosted/map.h"
 #include "hosted/vec.h"
 
-/*
- * How deep DIEs may nest: deeper than any program does. A damaged tree must not exhaust the stack.
- */
-#define DEBUG_DEPTH_MAX 256
-
 /* The operator() of a lambda's class. */
 struct debug_lambda {
 	Dwarf_Die function; /* it stands in; addr NULL: in none */

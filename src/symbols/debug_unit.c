@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "hosted/cleanup.h"
+#include "symbols/debug_walk.h"
 
 /* The most ranges of one DIE: 100 times what the largest function of LLVM has. */
 #define RANGES_MAX 65536
@@ -65,7 +66,7 @@ struct walk {
 	struct debug_unit *unit;
 	Dwarf_Addr base; /* of a split unit; 0: it is none */
 	struct span_ranges ranges;
-	Dwarf_Off last; /* offset of the last DIE; the next one's is higher, else there is a loop */
+	struct debug_walk order;
 };
 
 static struct err *walk_children(struct walk *walk, Dwarf_Die *die, uint32_t parent, int depth);
@@ -122,20 +123,13 @@ static struct err *walk_children(struct walk *walk, Dwarf_Die *die, uint32_t par
 {
 	Dwarf_Die child;
 
-	if (depth >= DEBUG_DEPTH_MAX || dwarf_child(die, &child))
-		return NULL;
-	do {
-		Dwarf_Off offset = dwarf_dieoffset(&child);
-
-		if (offset <= walk->last)
-			return NULL;
-		walk->last = offset;
-
+	for (bool any = debug_walk_first(&walk->order, die, depth, &child); any;
+	     any = debug_walk_next(&walk->order, &child)) {
 		struct err *err = visit(walk, &child, parent, depth + 1);
 
 		if (err)
 			return err;
-	} while (!dwarf_siblingof(&child, &child));
+	}
 	return NULL;
 }
 
@@ -149,7 +143,7 @@ static struct err *load(struct debug_unit *unit, struct debug_split *split)
 
 	if (unit->tree_die.cu != unit->line_die.cu && dwarf_lowpc(&unit->line_die, &walk.base))
 		walk.base = 0;
-	walk.last = dwarf_dieoffset(&unit->tree_die);
+	debug_walk_begin(&walk.order, &unit->tree_die);
 	if (!err)
 		err = walk_children(&walk, &unit->tree_die, SPAN_NONE, 0);
 	if (!err)
