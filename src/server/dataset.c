@@ -282,6 +282,20 @@ void dataset_unlock(struct dataset *dataset)
 	pthread_mutex_unlock(&dataset->lock);
 }
 
+void dataset_lock_both(struct dataset *one, struct dataset *other)
+{
+	dataset_lock(one->serial < other->serial ? one : other);
+	if (one != other)
+		dataset_lock(one->serial < other->serial ? other : one);
+}
+
+void dataset_unlock_both(struct dataset *one, struct dataset *other)
+{
+	dataset_unlock(one);
+	if (one != other)
+		dataset_unlock(other);
+}
+
 struct err *dataset_sums(struct dataset *dataset, const struct site_sums **ret)
 {
 	struct err *err = NULL;

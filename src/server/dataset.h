@@ -128,6 +128,9 @@ void dataset_settle(struct dataset *dataset);
 
 void dataset_lock(struct dataset *dataset);
 void dataset_unlock(struct dataset *dataset);
+/* Both, which may be one, in the order that all keep. */
+void dataset_lock_both(struct dataset *one, struct dataset *other);
+void dataset_unlock_both(struct dataset *one, struct dataset *other);
 
 /*
  * *ret: the sums of all allocations, for each site; they live as long as the data set. Call it

@@ -20,22 +20,18 @@ void pairs_deinit(struct pairs *pairs)
 	pthread_mutex_destroy(&pairs->lock);
 }
 
-/* Compares both as a whole. The names are looked up under the locks, always in the same order. */
+/* Compares both as a whole. The names are looked up under the locks. */
 static struct err *compare(struct dataset *after, struct dataset *before, struct diff **ret)
 {
 	const struct diff_side sides[DIFF_SIDES] = {
 		[DIFF_BEFORE] = {before->recording, before->symbolized, 1},
 		[DIFF_AFTER] = {after->recording, after->symbolized, 1},
 	};
-	struct dataset *first = after->serial < before->serial ? after : before;
-	struct dataset *second = first == after ? before : after;
 	struct err *err;
 
-	dataset_lock(first);
-	dataset_lock(second);
+	dataset_lock_both(after, before);
 	err = diff_create(sides, ret);
-	dataset_unlock(second);
-	dataset_unlock(first);
+	dataset_unlock_both(after, before);
 	return err;
 }
 

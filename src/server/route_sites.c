@@ -147,24 +147,6 @@ static struct err *write_both(struct request *request, struct reply *reply, stru
 	return err;
 }
 
-/* Both sides may be one data set; else the locks are taken in the order of pairs.c. */
-static struct err *answer_difference(struct request *request, struct reply *reply, struct buf *buf)
-{
-	struct dataset *after = request->dataset, *before = request->before->dataset;
-	struct dataset *first = after->serial < before->serial ? after : before;
-	struct dataset *second = first == after ? before : after;
-	struct err *err;
-
-	dataset_lock(first);
-	if (second != first)
-		dataset_lock(second);
-	err = write_both(request, reply, buf);
-	if (second != first)
-		dataset_unlock(second);
-	dataset_unlock(first);
-	return err;
-}
-
 static struct err *answer(struct request *request, struct reply *reply, site_writer *writer)
 {
 	cleanup(buf_deinit) struct buf buf = BUF_EMPTY;
@@ -197,7 +179,9 @@ struct err *route_site_svg(struct request *request, struct reply *reply)
 
 	if (!request->before)
 		return answer(request, reply, write_svg);
-	err = answer_difference(request, reply, &buf);
+	dataset_lock_both(request->dataset, request->before->dataset);
+	err = write_both(request, reply, &buf);
+	dataset_unlock_both(request->dataset, request->before->dataset);
 	return err || reply->status ? err : reply_whole(reply, &buf);
 }
 
