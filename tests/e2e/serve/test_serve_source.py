@@ -190,3 +190,12 @@ def test_errors_and_pools(serve, tool, record, compile_sample):  # noqa: F811
         report = json.loads(tool("report", f"--{view}", "--json", "--top", "0", path).stdout)
         assert without_stacks(answer) == without_stacks(report)
         assert answer["error_count" if view == "errors" else "pool_count"] > 0
+
+
+def test_errors_are_found_once(serve, record, compile_sample):  # noqa: F811
+    """The second answer needs no recording any more."""
+    path = record([compile_sample("wrong_frees")], check=False).path
+    server = serve(path)
+    first = server.text("/data/last/errors")
+    path.unlink()
+    assert server.text("/data/last/errors") == first
