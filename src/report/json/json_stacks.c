@@ -1,5 +1,8 @@
 #include "report/json/json_stacks.h"
 
+#include <inttypes.h>
+#include <stdio.h>
+
 #include "analysis/names/short_name.h"
 #include "hosted/cleanup.h"
 
@@ -52,18 +55,44 @@ static void put_frame(struct json_writer *json, const struct named_frame *frame)
 	json_end(json);
 }
 
+static uint32_t stack_depth(const struct stack_node *nodes, uint32_t node)
+{
+	uint32_t depth = 0;
+
+	for (; node != RECORDING_NONE; node = nodes[node].parent)
+		depth++;
+	return depth;
+}
+
+static void put_left_out(struct json_writer *json, uint32_t count)
+{
+	char text[40];
+	struct named_frame frame = {.function = text};
+
+	snprintf(text, sizeof(text), "[%" PRIu32 " frames left out]", count);
+	put_frame(json, &frame);
+}
+
 static struct err *put_in_place(struct json_stacks *stacks, struct json_writer *json, uint32_t node)
 {
 	uint32_t count;
 	const struct stack_node *nodes = recording_stacks(stacks->recording, &count);
+	uint32_t depth = stack_depth(nodes, node), left_out = 0;
 
+	if (depth > 2 * JSON_STACK_END)
+		left_out = depth - 2 * JSON_STACK_END;
 	json_array(json);
-	for (; node != RECORDING_NONE; node = nodes[node].parent) {
+	for (uint32_t at = 0; node != RECORDING_NONE; node = nodes[node].parent, at++) {
 		const struct named_frame *frames;
 		size_t frame_count;
-		struct err *err = symbolized_frame(stacks->symbolized, nodes[node].frame, &frames,
-						   &frame_count);
+		struct err *err;
 
+		if (left_out && at == JSON_STACK_END)
+			put_left_out(json, left_out);
+		if (at >= JSON_STACK_END && at < JSON_STACK_END + left_out)
+			continue;
+		err = symbolized_frame(stacks->symbolized, nodes[node].frame, &frames,
+				       &frame_count);
 		if (err)
 			return err;
 		for (size_t i = 0; i < frame_count; i++)

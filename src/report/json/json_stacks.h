@@ -10,8 +10,9 @@
  * Row 2 is the innermost frame of its stack; "parent" is the row of its caller, always a smaller
  * number. null is a stack without frames. An inlined function has a row of its own.
  *
- * In place (in_place): each stack is written in full, as an array of frames, innermost first. A
- * recording of 278 KB with deep recursion becomes 13 GB this way.
+ * In place (in_place): each stack is an array of frames, innermost first. Of one with more than
+ * 2 * JSON_STACK_END frames of the recording so many at both ends are written, and between them an
+ * entry "[N frames left out]": 278 KB of deep recursion became 13 GB.
  *
  *	struct json_stacks stacks;
  *	json_stacks_init(&stacks, recording, symbolized, false);
@@ -30,6 +31,8 @@
 #include "analysis/names/symbolized.h"
 #include "hosted/json_writer.h"
 #include "hosted/vec.h"
+
+#define JSON_STACK_END 500
 
 struct json_stack_row {
 	uint32_t frame, parent; /* parent RECORDING_NONE: the outermost */

@@ -47,6 +47,14 @@ def test_recursion(tool, tmp_path):
     assert len(report["sites"]) == 2000 and len(report["stacks"]) == 2001
     assert len(report["frames"]) == 2
     assert len(text) < 1000000
+    inline = json.loads(tool("report", "--json", "--stacks", "inline", tmp_path / "made.mallow").stdout)
+    whole = report_json.load(text)
+    for site, shown in zip(whole["sites"], inline["sites"]):
+        stack, ends = site["stack"], shown["stack"]
+        if len(stack) > 1000:
+            assert ends.pop(500)["function"] == f"[{len(stack) - 1000} frames left out]"
+            del stack[500:-500]
+        assert ends == stack
 
 
 def test_tables_of_several(tool, made, tmp_path):
