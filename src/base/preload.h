@@ -42,18 +42,26 @@ static inline bool preload_file_begins(const char *entry, size_t length, const c
 	return true;
 }
 
-/* Whether the entry is the runtime of a sanitizer with its own malloc, gcc's or clang's. */
-static inline bool preload_is_sanitizer(const char *entry, size_t length)
+/*
+ * The name of the sanitizer whose runtime the path, or an entry of the list, is: of one with its
+ * own malloc, gcc's or clang's. NULL: of none.
+ */
+static inline const char *preload_sanitizer(const char *entry, size_t length)
 {
-	static const char *const names[] = {
-		"libasan.so",       "libtsan.so",       "liblsan.so",       "libhwasan.so",
-		"libclang_rt.asan", "libclang_rt.tsan", "libclang_rt.lsan", "libclang_rt.hwasan",
+	static const struct {
+		const char *file, *clang, *name;
+	} runtimes[] = {
+		{"libasan.so", "libclang_rt.asan", "AddressSanitizer"},
+		{"libtsan.so", "libclang_rt.tsan", "ThreadSanitizer"},
+		{"liblsan.so", "libclang_rt.lsan", "LeakSanitizer"},
+		{"libhwasan.so", "libclang_rt.hwasan", "HWAddressSanitizer"},
 	};
 
-	for (size_t i = 0; i < ARRAY_COUNT(names); i++)
-		if (preload_file_begins(entry, length, names[i]))
-			return true;
-	return false;
+	for (size_t i = 0; i < ARRAY_COUNT(runtimes); i++)
+		if (preload_file_begins(entry, length, runtimes[i].file) ||
+		    preload_file_begins(entry, length, runtimes[i].clang))
+			return runtimes[i].name;
+	return NULL;
 }
 
 /*
@@ -67,7 +75,7 @@ static inline size_t preload_front(const char *list)
 	while (list[position]) {
 		size_t length = preload_entry_length(list + position);
 
-		if (preload_is_sanitizer(list + position, length))
+		if (preload_sanitizer(list + position, length))
 			front = position + length;
 		position += length + (list[position + length] != '\0');
 	}

@@ -41,7 +41,7 @@ static struct err *find_unseen(const struct narrowed *opened, struct check_subje
 	for (uint32_t i = 0; i < count && !subject->unseen; i++) {
 		if (!sight_is_whole(&list[i], 1))
 			subject->unseen = &list[i];
-		else if (!subject->started)
+		else if (!subject->started && list[i].kind == TRACE_UNSEEN_STARTED)
 			subject->started = &list[i];
 	}
 	if (err || !opened->loaded.recording)

@@ -94,8 +94,13 @@ void unseen_put(struct buf *buf, const struct recording_facts *facts, const stru
 	case TRACE_UNSEEN_RESIDENT:
 		buf_printf(buf,
 			   " has %s or more resident that no recorded block or mapping "
-			   "explains: what uses it is not seen",
+			   "explains: ",
 			   format_bytes(unseen->bytes_at_most, false).text);
+		if (sight_is_sanitizers(unseen))
+			put_between(buf, "", unseen->name,
+				    "'s own, and blocks that it keeps after they were freed");
+		else
+			buf_text(buf, "what uses it is not seen");
 		return;
 	}
 	buf_text(buf, ": not in the recording, for a newer mallow's reason");

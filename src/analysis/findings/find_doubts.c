@@ -107,7 +107,7 @@ static struct err *find_unexplained(struct finding_search *search)
 	struct err *err = sight_list(recording_facts(search->recording), &list, &count);
 
 	for (uint32_t i = 0; !err && i < count; i++)
-		if (list[i].kind == TRACE_UNSEEN_RESIDENT)
+		if (list[i].kind == TRACE_UNSEEN_RESIDENT && !sight_is_sanitizers(&list[i]))
 			err = doubt(search, FINDING_UNEXPLAINED, FINDING_NUMBER_bytes,
 				    list[i].bytes_at_most, FINDING_NUMBER_resident_bytes,
 				    search->resident->resident);

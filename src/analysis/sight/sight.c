@@ -30,10 +30,15 @@ void sight_destroy(struct sight *sight)
 	free(sight);
 }
 
+bool sight_is_sanitizers(const struct unseen *unseen)
+{
+	return unseen->kind == TRACE_UNSEEN_RESIDENT && *unseen->name;
+}
+
 bool sight_is_whole(const struct unseen *list, uint32_t count)
 {
 	for (uint32_t i = 0; i < count; i++)
-		if (list[i].kind != TRACE_UNSEEN_STARTED)
+		if (list[i].kind != TRACE_UNSEEN_STARTED && !sight_is_sanitizers(&list[i]))
 			return false;
 	return true;
 }

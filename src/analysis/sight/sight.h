@@ -42,6 +42,12 @@ struct err *sight_list(const struct recording_facts *facts, const struct unseen 
 		       uint32_t *count);
 
 /*
+ * Whether it is the memory that a sanitizer takes for itself, by its runtime's presence: shadow,
+ * and blocks that the program has freed. None of it is the program's.
+ */
+bool sight_is_sanitizers(const struct unseen *unseen);
+
+/*
  * Whether the recording's sums can be judged: nothing in the list is memory of this very program.
  * A program that was started and not recorded is none; but a whole run cannot be judged without it.
  */

@@ -153,7 +153,7 @@ static struct err *add_resident(struct sight *sight)
 	struct unseen unseen = {
 		.kind = TRACE_UNSEEN_RESIDENT,
 		.object = sight->recording->facts.program,
-		.name = "",
+		.name = resident_sanitizer(sight->recording),
 		.symbol = "",
 	};
 	struct err *err = resident_unexplained(sight->recording, &unseen.bytes_at_most);

@@ -1,7 +1,9 @@
 #include "analysis/views/resident.h"
 
-#include "hosted/cleanup.h"
+#include <string.h>
 
+#include "base/preload.h"
+#include "hosted/cleanup.h"
 #include "symbols/elf_image.h"
 #include "symbols/program_file.h"
 
@@ -205,6 +207,20 @@ void resident_compare(const struct recording *recording, const struct map_sites 
 	*ret = found;
 }
 
+const char *resident_sanitizer(const struct recording *recording)
+{
+	uint32_t count;
+	const struct recorded_module *modules = recording_modules(recording, &count);
+
+	for (uint32_t i = 0; i < count; i++) {
+		const char *name = preload_sanitizer(modules[i].path, strlen(modules[i].path));
+
+		if (name)
+			return name;
+	}
+	return "";
+}
+
 struct err *resident_unexplained(const struct recording *recording, uint64_t *ret)
 {
 	cleanup(map_sites_deinit) struct map_sites sites = {0};
@@ -229,7 +245,9 @@ struct err *resident_unseen(const struct recording *recording, struct symbolized
 	if (err)
 		return err;
 	resident_compare(recording, &sites, &resident);
-	beyond = resident.mapped + resident.unexplained;
+	beyond = resident.mapped;
+	if (!*resident_sanitizer(recording))
+		beyond += resident.unexplained;
 	others = less(sites.of[MAP_KIND_LANGUAGE].peak_bytes,
 		      above(resident.resident, resident.blocks + beyond));
 	beyond = enough(beyond + others, resident.resident);

@@ -58,8 +58,8 @@ struct resident {
 
 /*
  * *ret: bytes that were resident beyond the blocks of the recording, if that is more than the
- * blocks took: in the program's own mappings, in a language's heap, or unexplained. 0: most of the
- * memory was seen, or nothing is known.
+ * blocks took: in the program's own mappings, in a language's heap, or unexplained and not a
+ * sanitizer's. 0: most of the memory was seen, or nothing is known.
  */
 struct err *resident_unseen(const struct recording *recording, struct symbolized *symbolized,
 			    uint64_t *ret);
@@ -67,6 +67,12 @@ struct err *resident_unseen(const struct recording *recording, struct symbolized
 /* sites: all of the recording's. */
 void resident_compare(const struct recording *recording, const struct map_sites *sites,
 		      struct resident *ret);
+
+/*
+ * The sanitizer whose runtime is loaded: what nothing explains is its shadow, and blocks that it
+ * keeps after their free. "": none.
+ */
+const char *resident_sanitizer(const struct recording *recording);
 
 /*
  * *ret: how much of a process's memory nothing explains. 0: it agrees, or that cannot be told. The

@@ -119,3 +119,15 @@ def test_sample(run, sanitizer, compile_sample, record, functions_of, tool, tmp_
         assert reader.header.lost == 0, reader.header.losses
     expect.check(expect.expectations(name), expect.by_function(recorded.sums, functions_of))
     tool.assert_equal_sums(recorded.path, recorded.sums)
+
+
+def test_quarantine(compile_sample, record, tool):
+    """What the sanitizer keeps for itself is said to be its own, and the recording can be judged."""
+    path = record([compile_sample("totals", "gcc", "-O1", ["-fsanitize=address"])], check=False,
+                  env=OPTIONS["address"]).path
+    report = tool.report(path)
+    [unseen] = report["unseen"]
+    assert (unseen["kind"], unseen["name"]) == ("resident", "AddressSanitizer")
+    assert "AddressSanitizer's own" in unseen["text"]
+    assert "unexplained" not in [finding["kind"] for finding in report["findings"]]
+    assert tool("check", "--max-peak", "1G", path).returncode == 0
