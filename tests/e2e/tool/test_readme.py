@@ -128,7 +128,10 @@ def test_every_command(shell):
         need(program)
     ports = collections.defaultdict(free_port)
     wrong = []
+    core_is_here = pathlib.Path("/proc/sys/kernel/core_pattern").read_text() == "core\n"
     for command, lines in commands(README):
+        if command.startswith("mallow core ") and not core_is_here:
+            continue
         typed = PORT.sub(lambda found: ports[found[0]], command)
         if command.startswith("mallow serve "):
             typed = typed.replace("serve", f"serve --port {ports['8080']}", 1)
