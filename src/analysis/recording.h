@@ -248,7 +248,7 @@ enum recording_needs {
 	/* All checksums are compared; an index is used only if no chunk is damaged. */
 	RECORDING_CHECKED = 4,
 	RECORDING_LIVE_LINE = 8,    /* what was live over time: live_line.h */
-	RECORDING_HEAP_ERRORS = 16, /* recording_heap_errors(), and blocks */
+	RECORDING_HEAP_ERRORS = 16, /* recording_heap_errors() */
 	/* recording_run_facts(): from an index, else of the blocks. */
 	RECORDING_RUN_FACTS = 32,
 };

@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "analysis/facts/facts_pack.h"
 #include "analysis/index/index_read.h"
 #include "analysis/live/live_load.h"
 #include "hosted/cleanup.h"
@@ -119,16 +120,35 @@ static struct err *load_from_index(struct load *load, bool checked, bool *ret)
 	return NULL;
 }
 
-/* The same if the index has the run facts: then no blocks are needed, and none are promised. */
-static struct err *load_facts_from_index(struct load *load, bool checked, bool *ret)
+/* Whether the index says all that is needed: the run facts, or that no free was wrong. */
+static struct err *facts_suffice(const struct recording *recording, unsigned int needs, bool *ret)
+{
+	struct owned_facts owned = {0};
+	struct err *err;
+
+	*ret = recording->packed_facts != NULL;
+	if (!*ret || !(needs & RECORDING_HEAP_ERRORS))
+		return NULL;
+	err = facts_unpack(recording, recording->packed_facts, recording->packed_facts_size, &owned,
+			   ret);
+	*ret = !err && *ret && owned.facts.errors.known && !owned.facts.errors.frees &&
+	       !recording->facts.unknown_frees;
+	owned_facts_deinit(&owned);
+	return err;
+}
+
+/* The same if its facts suffice: then no blocks are needed, and none are promised. */
+static struct err *load_facts_from_index(struct load *load, unsigned int needs, bool *ret)
 {
 	struct recording *recording = load->recording;
 	struct recording_facts facts = recording->facts;
-	struct err *err = load_from_index(load, checked, ret);
+	struct err *err = load_from_index(load, needs & RECORDING_CHECKED, ret);
 
 	if (err || !*ret)
 		return err;
-	*ret = recording->packed_facts != NULL;
+	err = facts_suffice(recording, needs, ret);
+	if (err)
+		return err;
 	if (!*ret) {
 		index_forget(recording, &facts);
 		return NULL;
@@ -170,8 +190,8 @@ static struct err *load_without_events(struct load *load, unsigned int needs, bo
 	if (needs & RECORDING_FROM_EVENTS || recording->live_line.wanted ||
 	    recording->live_line.moment || recording->facts.live)
 		return NULL;
-	if (needs & RECORDING_RUN_FACTS && recording->blocks_for_facts) {
-		struct err *err = load_facts_from_index(load, checked, ret);
+	if (!(needs & RECORDING_BLOCKS) && needs & (RECORDING_RUN_FACTS | RECORDING_HEAP_ERRORS)) {
+		struct err *err = load_facts_from_index(load, needs, ret);
 
 		if (err || *ret)
 			return err;

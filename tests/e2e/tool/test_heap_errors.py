@@ -265,3 +265,19 @@ def test_fits_into_a_terminal(tool, tmp_path):
     text = tool("report", "--errors", recording.write(end=False)).stdout
     assert "106 wrong frees in all, of 3 kinds" in text and "killed" in text
     assert "behind its beginning" in text and max(map(len, text.splitlines())) <= 80
+
+
+@pytest.mark.parametrize("wrong", [None, FREE, DELETE])
+def test_finished(tool, tmp_path, wrong):
+    """Where no free was wrong, the index says so and no event is read; else the blocks tell what was."""
+    made = Made(tmp_path, ["main", "work"])
+    for _ in range(100):
+        block = made.allocate(["main", "work"], 10)
+        made.chunk.free(made.tick(), block, op=wrong or FREE)
+    if wrong == FREE:
+        made.free(block)
+    path = made.write()
+    report = errors_of(tool, path)
+    assert [error["count"] for error in report["errors"]] == {None: [], FREE: [1], DELETE: [100]}[wrong]
+    tool("finish", path)
+    assert errors_of(tool, path) == report
