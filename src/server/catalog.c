@@ -51,9 +51,9 @@ struct err *catalog_create(const struct catalog_options *options, struct catalog
 	return NULL;
 }
 
-const struct source_options *catalog_sources(const struct catalog *catalog)
+const struct catalog_options *catalog_options(const struct catalog *catalog)
 {
-	return &catalog->options.sources;
+	return &catalog->options;
 }
 
 void catalog_destroy(struct catalog *catalog)

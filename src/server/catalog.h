@@ -38,8 +38,8 @@ struct err *catalog_create(const struct catalog_options *options, struct catalog
 /* Accepts NULL. No request may be under way. */
 void catalog_destroy(struct catalog *catalog);
 
-/* Whether source files are shown, and where they are; as long as the catalog. */
-const struct source_options *catalog_sources(const struct catalog *catalog);
+/* What it was created with; as long as the catalog. */
+const struct catalog_options *catalog_options(const struct catalog *catalog);
 
 /*
  * Adds a recording at the end of the list, unless its file is in the list already. If two

@@ -279,7 +279,7 @@ static struct err *find_moments(struct html_file *file)
 /* The source files that frames of own code name, if sources are shown. */
 static struct err *find_sources(struct html_file *file)
 {
-	const struct source_options *sources = catalog_sources(file->catalog);
+	const struct source_options *sources = &catalog_options(file->catalog)->sources;
 	struct dataset *dataset = file->dataset;
 	struct err *err = NULL;
 	const char *doubt;

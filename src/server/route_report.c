@@ -4,6 +4,7 @@
  */
 #include <string.h>
 
+#include "analysis/facts/run_facts.h"
 #include "analysis/names/anonymous.h"
 #include "hosted/cleanup.h"
 #include "report/json/errors_json.h"
@@ -13,6 +14,7 @@
 
 CLEANUP_DEFINE(struct recording *, recording_close);
 CLEANUP_DEFINE(struct symbolized *, symbolized_destroy);
+CLEANUP_DEFINE(struct symbolizer *, symbolizer_destroy);
 
 /*
  * Writes the errors. The recording is opened anew: data sets do not keep what judges frees, which
@@ -67,19 +69,56 @@ static struct err *put_pools(struct json_writer *json, struct dataset *dataset)
 	return pools_json_write(json, &stacks, dataset->recording, METRIC_PEAK, 0);
 }
 
-static struct err *put_findings(struct json_writer *json, struct dataset *dataset)
+static struct err *write_findings(struct json_writer *json, const struct recording *recording,
+				  struct symbolized *symbolized)
 {
 	cleanup(json_stacks_deinit) struct json_stacks stacks = {0};
 	struct err *err;
 
-	json_stacks_init(&stacks, dataset->recording, dataset->symbolized, false);
+	json_stacks_init(&stacks, recording, symbolized, false);
 	json_object(json);
-	err = findings_json_write(json, &stacks, dataset->recording, dataset->symbolized);
+	err = findings_json_write(json, &stacks, recording, symbolized);
 	if (!err)
 		err = json_stacks_finish(&stacks, json);
 	if (!err)
 		json_end(json);
 	return err;
+}
+
+static struct err *put_findings(struct json_writer *json, struct dataset *dataset)
+{
+	return write_findings(json, dataset->recording, dataset->symbolized);
+}
+
+/* Answers by the recording's index, if that has run facts: blocks may take seconds. */
+static struct err *find_in_index(const struct request *request, struct reply *reply)
+{
+	const struct catalog_options *options = catalog_options(request->catalog);
+	cleanup(recording_close_at) struct recording *recording = NULL;
+	cleanup(symbolizer_destroy_at) struct symbolizer *symbolizer = NULL;
+	cleanup(symbolized_destroy_at) struct symbolized *symbolized = NULL;
+	cleanup(buf_deinit) struct buf buf = BUF_EMPTY;
+	const struct run_facts *facts = NULL;
+	struct json_writer json;
+	struct err *err = catalog_find_index(request->catalog, request->id, &recording);
+
+	// Names are taken out of a recording that has its modules' paths still.
+	if (err || !recording || options->anonymous)
+		return err;
+	err = recording_run_facts(recording, &facts);
+	if (err || !facts)
+		return err;
+	err = symbolizer_create(&symbolizer);
+	if (!err)
+		err = symbolizer_add_debug_paths(symbolizer, options->debug_paths);
+	if (!err)
+		err = symbolized_create(recording, &(struct naming){.symbolizer = symbolizer},
+					&symbolized);
+	if (err)
+		return err;
+	json_init(&json, &buf, false);
+	err = write_findings(&json, recording, symbolized);
+	return err ? err : reply_whole(reply, &buf);
 }
 
 /* Writes the stacks of all sites, which share their outer frames. */
@@ -136,7 +175,11 @@ struct err *route_pools(struct request *request, struct reply *reply)
 
 struct err *route_findings(struct request *request, struct reply *reply)
 {
-	return answer(request, reply, put_findings);
+	struct err *err = find_in_index(request, reply);
+
+	if (!err && !reply->status)
+		err = request_open(request, reply);
+	return err || reply->status ? err : answer(request, reply, put_findings);
 }
 
 struct err *route_stacks(struct request *request, struct reply *reply)

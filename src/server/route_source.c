@@ -70,7 +70,7 @@ static struct err *answer(const char *file, const struct source_file *source,
 struct err *route_source(struct request *request, struct reply *reply)
 {
 	cleanup(source_file_deinit) struct source_file source = {0};
-	const struct source_options *options = catalog_sources(request->catalog);
+	const struct source_options *options = &catalog_options(request->catalog)->sources;
 	const char *file = request->texts[PARAMETER_SOURCE_FILE];
 	struct dataset *dataset = request->dataset;
 	const char *doubt;

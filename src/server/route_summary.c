@@ -93,7 +93,7 @@ static void put_threads(struct json_writer *json, const struct recording *record
 static void put_summary(struct json_writer *json, const struct request *request,
 			const struct summarized *summarized)
 {
-	const struct source_options *sources = catalog_sources(request->catalog);
+	const struct source_options *sources = &catalog_options(request->catalog)->sources;
 	uint32_t mallopts;
 
 	json_object(json);

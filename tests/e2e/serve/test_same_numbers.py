@@ -22,6 +22,16 @@ def recording(request, record, compile_sample):
     return record([program, *PROGRAMS[request.param]], check=False, settings={"MEMORY_SAMPLES": "5ms"}).path
 
 
+def test_findings_of_a_finished_one(tool, serve, recording):  # noqa: F811
+    """The index tells them before anybody needs blocks; they are those of the blocks."""
+    tool("finish", recording)
+    server = serve(recording)
+    by_index = json.loads(server.text("/data/last/findings"))
+    assert by_index["findings"]
+    server.text("/data/last/sums?by=site")
+    assert json.loads(server.text("/data/last/findings")) == by_index
+
+
 def rows(tool, path):
     """The bytes of every place of the page."""
     text = tool("report", "--bytes", "--top", "0", "--width", "0", path).stdout

@@ -192,12 +192,12 @@ def test_a_live_table_ends_with_its_process(serve, preload):  # noqa: F811
                  if "mallow-live" in os.readlink(f"/proc/{program.pid}/fd/{name}")]
         server = serve(path)
         before = server.json("/data/last/summary")
-        tag = server.request("/data/last/findings")[1]["ETag"]
+        tag = server.request("/data/last/stacks")[1]["ETag"]
         assert before["facts"]["writing"]
         stream = Stream(server, "/events?id=last")
         program.kill()
     assert stream.wait_for("ended")["id"] == before["facts"]["id"]
-    status, headers, _ = server.request("/data/last/findings", If_None_Match=tag)
+    status, headers, _ = server.request("/data/last/stacks", If_None_Match=tag)
     assert status == 200 and headers["ETag"] != tag
     after = server.json("/data/last/summary")
     assert not after["facts"]["writing"] and after["matched"] == before["matched"]
