@@ -58,6 +58,31 @@ def show(page, address):
     page.settle()
 
 
+def check_sentences(page, chosen, metric, whole, matched):
+    """Of the pages that show the range's later side alone."""
+    def heading(name):
+        show(page, chosen.address(name, metric))
+        return page.text("h1").replace(NBSP, " ")
+
+    where = chosen.mode, metric
+    column = METRICS[metric][2 if chosen.mode in ("allocated", "freed") else 0]
+    text = heading("source")
+    assert whole[column] == 0 or says(text.partition(" of ")[2], whole[column]), (where, text)
+    text = heading("allocations")
+    assert says(text.partition(", ")[2], matched["total_bytes"]), (where, text)
+    assert says(text.partition("; ")[2], matched["leaked_bytes"]), (where, text)
+    text = heading("leaks")
+    if matched["leaked_bytes"]:
+        assert says(text, matched["leaked_bytes"]) and says(text.partition(" in ")[2], matched["leaked_blocks"]), (where, text)
+    else:
+        assert "freed" in text, (where, text)
+    text = heading("churn")
+    if matched["temporary"]:
+        assert says(text, matched["temporary"]) and says(text.partition(" of ")[2], matched["calls"]), (where, text)
+    else:
+        assert "No call" in text or "Nothing" in text, (where, text)
+
+
 def check(page, server, mode, metric):
     chosen = Chosen(server, mode)
     column, flame_metric = METRICS[metric][2:] if mode in ("allocated", "freed") else METRICS[metric][:2]
@@ -108,6 +133,7 @@ def check(page, server, mode, metric):
         shown = alone["all"][column] if name == "distributions" else amount
         if shown:
             assert says(number, shown), (where, name, heading, shown)
+    check_sentences(page, chosen, metric, alone["all"], server.json("/data/last/summary", **chosen.after)["matched"])
     show(page, chosen.address("threads", metric))
     if mode == "freed":
         assert "freed here" in page.text("h1"), where
