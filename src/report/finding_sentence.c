@@ -107,7 +107,7 @@ static void put_never_freed(const struct sentence *sentence)
 static void put_grows_to_teardown(const struct sentence *sentence)
 {
 	put_bytes(sentence, FINDING_NUMBER_bytes);
-	put(sentence, " grew to the end, and was freed only there");
+	put(sentence, " grew until it was freed at the end");
 	put_function(sentence, ": ");
 }
 

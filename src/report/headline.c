@@ -110,6 +110,10 @@ static void put_fact(struct buf *buf, const struct style *style, const struct he
 		put_bytes(buf, style, numbers[1]);
 		buf_text(buf, " a second.");
 		break;
+	case HEADLINE_GREW:
+		put_bytes(buf, style, numbers[0]);
+		buf_text(buf, " grew until it was freed at the end.");
+		break;
 	case HEADLINE_RESIDENT:
 		put_bytes(buf, style, numbers[0]);
 		buf_text(buf, " stayed resident when ");

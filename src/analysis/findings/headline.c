@@ -91,6 +91,9 @@ static void add_facts(const struct recording *recording, const struct findings *
 	if (finding)
 		add(headline, HEADLINE_GROWS, finding->bytes,
 		    finding->numbers[FINDING_NUMBER_bytes_per_second]);
+	finding = first_of(findings, FINDING_GROWS_TO_TEARDOWN);
+	if (finding)
+		add(headline, HEADLINE_GREW, finding->bytes, 0);
 	finding = first_of(findings, FINDING_STAYED_RESIDENT);
 	if (finding)
 		add(headline, HEADLINE_RESIDENT, finding->numbers[FINDING_NUMBER_resident_bytes],

@@ -22,6 +22,7 @@ enum headline_fact {
 	HEADLINE_UNSEEN,      /* a language's own allocator mapped more than the peak: bytes */
 	HEADLINE_MAPPED,      /* the program's own mappings: bytes resident, mappings */
 	HEADLINE_GROWS,       /* never freed, and growing to the end: bytes, bytes_per_second */
+	HEADLINE_GREW,        /* until it was freed at the end: bytes */
 	HEADLINE_RESIDENT,    /* stayed resident: resident_bytes, live_bytes */
 	HEADLINE_TEMPORARY,   /* temporary calls: calls of all_calls */
 	HEADLINE_WRONG_FREES,

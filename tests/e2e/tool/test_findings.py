@@ -347,10 +347,12 @@ def test_long_teardown(tool, tmp_path, idle_ns):
             made.free(block, wait=50000)
     if idle_ns:
         made.allocate(["main", "run"], 16, wait=idle_ns)
-    found = findings_of(tool, made.write())["findings"]
+    report = findings_of(tool, made.write())
+    found = report["findings"]
     if idle_ns:
         assert [finding["kind"] for finding in found] == ["sparse_pages"]
         return
+    assert re.fullmatch(r"\S+ MB grew until it was freed at the end\.", report["headline"]["second"])
     assert [(finding["kind"], finding["function"]) for finding in found] == [("grows_to_teardown", "grow")]
     assert 3_500_000 < found[0]["numbers"]["bytes"] <= 4_000_000
 

@@ -91,7 +91,7 @@ export function leakWords(leak: Leak): { amount: string; words: string } {
 		case 'steps':
 			return { amount: bytes, words: `in ${formatCount(leak.steps)} steps.` };
 		case 'teardown':
-			return { amount: bytes, words: 'grew to the end, and was freed only there.' };
+			return { amount: bytes, words: 'grew until it was freed at the end.' };
 		case 'stopped':
 			return { amount: bytes, words: `grew until ${formatTime(leak.until)}, then stopped.` };
 		case 'flat':
