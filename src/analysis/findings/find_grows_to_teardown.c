@@ -11,6 +11,12 @@
 #define PEAK_PART  3                  /* a third of the peak, or more */
 #define RUN_NS_MIN 50000000           /* a shorter run is nothing but start-up */
 
+/*
+ * Of what grows in 14 parts to a third of the peak, a part has a 28th of the rest, which may be
+ * what comes and goes.
+ */
+#define GROWN_PART 30
+
 /* The curve of what is called after a function. */
 struct curve {
 	uint64_t live[FACTS_POINTS];
@@ -33,24 +39,45 @@ static bool is_torn_down(const struct curve *curve, unsigned int begin)
 	return grew >= begin / 2 - 1 && live[FACTS_POINTS - 1] < live[begin] / 10;
 }
 
-unsigned int finding_search_teardown(const struct finding_search *search)
+/*
+ * Whether the program only frees from the end of that part to that of the next. What comes and goes
+ * may fall as well, but then something else goes on to grow.
+ */
+static bool is_freeing(const struct finding_search *search, unsigned int part)
 {
-	uint64_t live[FACTS_POINTS] = {0};
-	unsigned int most = 0;
+	uint64_t grown = 0, freed = 0;
+
+	for (uint32_t i = 0; i < search->site_count; i++) {
+		const uint64_t *live = search->facts->sites[i].live;
+
+		if (live[part + 1] > live[part])
+			grown += live[part + 1] - live[part];
+		else
+			freed += live[part] - live[part + 1];
+	}
+	return grown < freed / GROWN_PART;
+}
+
+static uint64_t live_at(const struct finding_search *search, unsigned int part)
+{
+	uint64_t live = 0;
 
 	for (uint32_t i = 0; i < search->site_count; i++)
-		for (unsigned int j = 0; j < FACTS_POINTS; j++)
-			live[j] += search->facts->sites[i].live[j];
-	for (unsigned int j = 0; j < FACTS_POINTS; j++)
-		most = live[j] >= live[most] ? j : most;
+		live += search->facts->sites[i].live[part];
+	return live;
+}
+
+unsigned int finding_search_teardown(const struct finding_search *search)
+{
+	unsigned int begin = BEFORE_END;
+
 	// Freeing that is over long before the end is no teardown: the program went on.
-	for (unsigned int j = most; j < BEFORE_END; j++)
-		if (live[j + 1] >= live[j])
-			return BEFORE_END;
-	if (most < FACTS_POINTS / 2 || most > BEFORE_END ||
-	    live[FACTS_POINTS - 1] > live[BEFORE_END] || live[FACTS_POINTS - 1] >= live[most] / 10)
+	while (begin > 0 && is_freeing(search, begin - 1))
+		begin--;
+	if (begin < FACTS_POINTS / 2 ||
+	    live_at(search, FACTS_POINTS - 1) >= live_at(search, begin) / 10)
 		return BEFORE_END;
-	return most;
+	return begin;
 }
 
 /* Sets search->values to what each site had when teardown began, if its function is torn down. */

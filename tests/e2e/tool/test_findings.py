@@ -357,6 +357,24 @@ def test_long_teardown(tool, tmp_path, idle_ns):
     assert 3_500_000 < found[0]["numbers"]["bytes"] <= 4_000_000
 
 
+def test_teardown_beside_work(tool, tmp_path):
+    """What comes and goes is live at the end of the 14th of 16 parts, and not at that of the 15th: memory falls
+    to the end of the run from there on, but what grows still grew."""
+    made = Made(tmp_path, ["main", "run", "grow", "work"])
+    blocks, working = [], []
+    for number in range(15900):
+        made.allocate(["main", "run", "grow"], 400, wait=100000)
+        blocks.append(made.heap)
+        if 13800 <= number < 13900:
+            working.append(made.allocate(["main", "run", "work"], 40000))
+        if 14100 <= number < 14200:
+            made.free(working.pop())
+    for block in blocks:
+        made.free(block, wait=500)
+    report = findings_of(tool, made.write())
+    assert [(finding["kind"], finding["function"]) for finding in report["findings"]] == [("grows_to_teardown", "grow")]
+
+
 def test_headlines(tool, tmp_path):
     """The clause is the first that holds."""
     def headline(blocks, last=False):
