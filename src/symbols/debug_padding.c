@@ -148,6 +148,9 @@ static struct err *pad(const struct section *section, const struct offsets *offs
 		return err_no_memory();
 	memcpy(copy, raw->d_buf, raw->d_size);
 	data->d_buf = raw->d_buf = copy;
+	// libdw 0.190 and later knows no string behind the section's last NUL.
+	if (*has_no_end && section->kind == STRINGS)
+		data->d_size = ++raw->d_size;
 	return NULL;
 }
 

@@ -29,9 +29,11 @@ static ptrdiff_t list_of(Dwarf_Die *die, Dwarf_Addr base)
 	Dwarf_Attribute attribute;
 	Dwarf_Word list;
 
+	// libdw gives the number of a list in a table as if it were a place.
 	if (!base || dwarf_hasattr(die, DW_AT_high_pc) ||
-	    dwarf_formudata(dwarf_attr(die, DW_AT_ranges, &attribute), &list) || list < 2 ||
-	    list > PTRDIFF_MAX)
+	    !dwarf_attr(die, DW_AT_ranges, &attribute) ||
+	    dwarf_whatform(&attribute) == DW_FORM_rnglistx || dwarf_formudata(&attribute, &list) ||
+	    list < 2 || list > PTRDIFF_MAX)
 		return 0;
 	return (ptrdiff_t)list;
 }

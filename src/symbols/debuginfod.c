@@ -106,8 +106,11 @@ char *debuginfod_fetch(const uint8_t *build_id, size_t size)
 
 	state.spent += now() - state.begin;
 	functions.end(client);
-	if (fd < 0)
+	if (fd < 0) {
+		// Version 0.192 calls nobody until a server answers: it waits three times itself.
+		state.given_up |= now() - state.begin > silence();
 		return NULL;
+	}
 	close(fd);
 	return path;
 }

@@ -84,7 +84,7 @@ int main(int count, char **arguments)
 	} else if (!strcmp(arguments[1], "inside")) {
 		take(block + 8);
 	} else {
-		take(keep(local));
+		take(static_cast<char *>(keep(local)) + 16); // the size in front of it is 0
 	}
 	free(behind);
 	return 0;

@@ -151,7 +151,8 @@ def test_lambda(tmp_path, flags):
             r"{lambda\2}\4", frames[0][5].removeprefix("auto ")))
     print(dict(found))
     for line, name in stated.items():
-        assert name in found[line]
+        # Names of symbols: gcc 14 numbers lambdas of each signature, gcc 12 all of a function.
+        assert name in found[line] or "-O0" in flags and name.replace("::{lambda#2}<", "::{lambda}<") in found[line]
 
 
 UNITS = 8
@@ -495,8 +496,8 @@ def test_debuginfod_server_that_is_silent(tmp_path, separate):
         server.settimeout(5)
         server.accept()[0].close()
     assert done.stdout.count("\n\n") == 2
-    # The one that was tried, and not a second time; the client looks once a second.
-    assert 1.5 < taken < 5.5
+    # The one that was tried, and not a second time; the client looks once a second, or waits three times itself.
+    assert 1.5 < taken < 10
 
 
 # Files that are none: an answer, a note, and no waiting.
