@@ -933,9 +933,9 @@ def test_it_asks_for_modules(gather, tmp_path):
     """By build id, for what it does not have; what is not what was asked for is not kept."""
     program = tmp_path / "program"
     (tmp_path / "program.c").write_text("int main(void) { return 0; }\n")
-    subprocess.run(["gcc", "-g", "-Wl,--build-id=0x1234567890abcdef1234", "-o", program, tmp_path / "program.c"],
+    subprocess.run(["gcc", "-g", "-Wl,--build-id=0x1234567890abcdef12345678", "-o", program, tmp_path / "program.c"],
                    check=True)
-    build_id, other = bytes.fromhex("1234567890abcdef1234"), os.urandom(20)
+    build_id, other = bytes.fromhex("1234567890abcdef12345678"), os.urandom(20)
     elf = program.read_bytes()
     program.unlink()
     data = made(modules=[("/nowhere/program", build_id), ("/nowhere/lib.so", other)])
