@@ -22,6 +22,9 @@ import xml.etree.ElementTree
 TOP = pathlib.Path(__file__).resolve().parent.parent
 BUILD = TOP / "build"
 PYTHON = "/usr/bin/python3"
+# Other versions lay out some 80 lines otherwise.
+FORMATTER = "clang-format version 14."
+OTHER_FORMATTER = "clang-format is another version than 14, whose layout the source has"
 # The machine may be busy: no unit test is given up before this many times its limit.
 PATIENCE = ["--timeout-multiplier", "10"]
 SECONDS_LONG = 1200  # of all end to end tests, roughly
@@ -56,7 +59,7 @@ class Totals:
         """Why tests were skipped: one line for all that `make check-long` does not run either."""
         others = 0
         for reason, count in self.reasons.most_common():
-            if reason == "takes long" or "not installed" in reason:
+            if reason == "takes long" or "not installed" in reason or reason == OTHER_FORMATTER:
                 print(f"skipped: {count}: {reason}")
             else:
                 others += count
@@ -93,6 +96,10 @@ def check_source(totals):
         "shellcheck": ["shellcheck", *scripts],
         "python compiles": [PYTHON, "-m", "compileall", "-q", "tools", "tests", "bench"],
     }
+    if FORMATTER not in run(["clang-format", "--version"], capture_output=True, text=True).stdout:
+        del checks["clang-format"]
+        totals.add("source", "clang-format", "skipped")
+        totals.reasons[OTHER_FORMATTER] += 1
     for name, command in checks.items():
         result = run(command)
         totals.add("source", name, "failed" if result.returncode else "passed")
