@@ -100,6 +100,17 @@ def test_churn(page, server):
         == [chains[name][0] for name in ("steps", "copied", "ended", "reserve", "covered")]
 
 
+def test_names_on_a_phone(page, server):
+    """Numbers are scrolled beneath the names that they are of."""
+    page.open("#/churn")
+    page.size(380, 820, touch=True)
+    page.settle()
+    names = page.run("""return [...document.querySelectorAll('.scroll-x td.text a')].map((one) => {
+        const box = one.getBoundingClientRect(), at = document.elementFromPoint(box.left + 20, box.top + 5);
+        return [box.left + 60 < 380, one.contains(at) || box.top > 700]; })""")
+    assert names and all(left and shown for left, shown in names), names
+
+
 @pytest.mark.long
 def test_distributions_filter_by_a_drag(page, server):
     """What is dragged over is a condition, and the numbers are those of the server with it."""
