@@ -345,6 +345,27 @@ static struct err *prepare_listener(struct gather *gather)
 	return NULL;
 }
 
+static struct err *parse_target(const struct gather *gather, size_t i, struct socket_place *place)
+{
+	const char *text = gather->options.targets[i];
+	struct err *err = socket_place_parse(text, 0, place);
+
+	if (!err && !place->port)
+		err = err_create("'%s' has no port: senders say at which one they listen", text);
+	return err ? err : refuse_unless_safe(gather, place, text);
+}
+
+/* Refuses wrong targets, before anything is made. */
+static struct err *check_targets(const struct gather *gather)
+{
+	struct socket_place place;
+	struct err *err = NULL;
+
+	for (size_t i = 0; !err && i < gather->options.target_count; i++)
+		err = parse_target(gather, i, &place);
+	return err;
+}
+
 static struct err *start_targets(struct gather *gather)
 {
 	gather->targets_left = gather->options.target_count;
@@ -355,13 +376,7 @@ static struct err *start_targets(struct gather *gather)
 		if (!dialled)
 			return err_no_memory();
 		dialled->gather = gather;
-		err = socket_place_parse(gather->options.targets[i], 0, &dialled->place);
-		if (!err && !dialled->place.port)
-			err = err_create("'%s' has no port: senders say at which one they listen",
-					 gather->options.targets[i]);
-		if (!err)
-			err = refuse_unless_safe(gather, &dialled->place,
-						 gather->options.targets[i]);
+		err = parse_target(gather, i, &dialled->place);
 		if (!err && !link_set_start(&gather->links, dial_target, dialled))
 			err = err_create("too many senders at once");
 		if (err) {
@@ -433,9 +448,11 @@ struct err *gather_create(const struct gather_options *options, struct gather **
 			   err_message(err));
 		err_destroy(err);
 	}
-	err = prepare_directory(gather);
+	err = check_targets(gather);
 	if (!err)
 		err = prepare_listener(gather);
+	if (!err)
+		err = prepare_directory(gather);
 	if (!err)
 		err = start(gather);
 	if (err)

@@ -107,7 +107,13 @@ def test_version(mallow):
     assert mallow_run(mallow, "version").stdout == run.stdout
 
 
-def test_help_lists_what_exists(mallow):
+def test_gather_makes_no_directory_for_a_wrong_target(mallow, tmp_path):
+    run = mallow_run(mallow, "gather", "-o", "recordings", "/no/such", cwd=tmp_path)
+    assert run.returncode == 2 and "is no place in a network" in run.stderr
+    assert not list(tmp_path.iterdir())
+
+
+def test_help_lists_what_exists(mallow, tmp_path):
     overview = mallow_run(mallow, "--help")
     assert overview.returncode == 0 and overview.stderr == ""
     commands = re.findall(r"^  ((?:[a-z]+ )+) +\S", overview.stdout, re.M)
@@ -121,7 +127,7 @@ def test_help_lists_what_exists(mallow):
         assert max(map(len, run.stdout.splitlines())) <= 80
         # Every option that help names is one.
         for name in re.findall(r"^  (?:-\w,|   ) --([a-z0-9-]+)", run.stdout, re.M):
-            answer = mallow_run(mallow, *command.split(), f"--{name}", "--help", "/no/such")
+            answer = mallow_run(mallow, *command.split(), f"--{name}", "--help", "/no/such", cwd=tmp_path)
             assert "unknown option" not in answer.stderr
     for words in ["report"], ["trace"], ["trace", "dump"]:
         run = mallow_run(mallow, "help", *words)
