@@ -1,8 +1,9 @@
 /*
  * Eight threads allocate while three start and stop the recording as fast as they can, and a
  * fourth does so by signal. switch_storm SWITCHES [SIGNALS]
- * Each of the three switches at least so often, and until the eight have done STEPS_ENOUGH steps:
- * on a busy machine it could be over before they come to allocate.
+ * Each of the three switches at least so often, and until the eight have done STEPS_ENOUGH steps in
+ * pieces at whose end the recording is on: on a busy machine it could be over before they come to
+ * allocate, or before the first start, which opens the recording, is done.
  */
 #include "sample.h"
 
@@ -46,7 +47,8 @@ static void *work(void *argument)
 
 	for (int i = 0; !__atomic_load_n(&done, __ATOMIC_RELAXED); i++) {
 		if (i % STEPS_AT_A_TIME == STEPS_AT_A_TIME - 1) {
-			__atomic_add_fetch(&steps, STEPS_AT_A_TIME, __ATOMIC_RELAXED);
+			if (!mallow_api_is_running || mallow_is_running())
+				__atomic_add_fetch(&steps, STEPS_AT_A_TIME, __ATOMIC_RELAXED);
 			usleep(50); // the recording is to be read by a slow reader
 		}
 		number = number * 1103515245 + 12345;

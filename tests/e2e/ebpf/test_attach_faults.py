@@ -324,8 +324,7 @@ def test_a_writer_that_nobody_waited_for(mallow, tool, program, tmp_path):
         target.do("all")
         time.sleep(0.3)
         attach.process.kill()
-        time.sleep(0.3)
-        assert not tool.info(path)["writing"]
+        wait_for(lambda: not tool.info(path)["writing"])
         tool("finish", path)
 
 

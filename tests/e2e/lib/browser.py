@@ -154,11 +154,11 @@ class Page:
 
     # Where it is, and waiting.
 
-    def open(self, place=""):
+    def open(self, place="", seconds=PATIENCE):
         """Opens an address behind the origin, as "#/flame", in a new document, and waits for what it shows."""
         self.driver.get("about:blank")
         self.driver.get(f"{self.origin}/{place}")
-        self.settle()
+        self.settle(seconds)
 
     @property
     def hash(self):

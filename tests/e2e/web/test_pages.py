@@ -6,6 +6,7 @@ import subprocess
 import pytest
 from selenium.webdriver.common.keys import Keys
 
+from browser import PATIENCE
 from in_rounds import rounds  # noqa: F401
 from made_live import MadeLive
 from servers import Server
@@ -294,7 +295,7 @@ def test_two_thousand_recordings(browse, serve, record, compile_sample, tmp_path
         (folder / f"run{number}.mallow").write_bytes(data)
     server = serve(*(tmp_path / f"day{day}" for day in range(4)))
     page = browse(server)
-    page.open("#/overview")
+    page.open("#/overview", 2 * PATIENCE)
     assert words(page, ".of-run") == "1,999 recordings of other runs"
     page.mark()
     page.click(".recording button")
