@@ -395,6 +395,44 @@ static struct err *resolve(struct chunk_index *index, const struct byte_source *
 	return err;
 }
 
+/*
+ * Reads slots again that have a chunk of their stream behind them. `mallow run` appends it when the
+ * program has ended; if the walk was at the slot before that and at the chunk after it, the slot's
+ * last records were not there yet, and nobody comes back to a slot that is not the last chunk.
+ */
+static struct err *read_slots_again(struct chunk_index *index, const struct byte_source *source,
+				    struct damage *damage)
+{
+	for (size_t i = 0; i + 1 < index->chunks.count; i++) {
+		struct indexed_chunk *chunk = &index->chunks.items[i];
+		struct indexed_chunk now = {.offset = chunk->offset, .pack = CHUNK_UNPACKED};
+		uint8_t raw[sizeof(struct trace_chunk)];
+		bool moved = false;
+		const char *expected;
+		struct err *err;
+		size_t got;
+
+		if (!is_slot(chunk) || chunk[1].header.stream != chunk->header.stream)
+			continue;
+		err = byte_source_read(source, chunk->offset, raw, sizeof(raw), &got);
+		if (err)
+			return err;
+		if (got < sizeof(raw) || chunk_check(raw, &now.header, &expected) != CHUNK_VALID ||
+		    now.header.flags != chunk->header.flags ||
+		    chunk_sequence(&now.header) != chunk_sequence(&chunk->header) ||
+		    chunk_committed(&now.header) <= chunk_committed(&chunk->header))
+			continue;
+		err = copy_slot(source, damage, &now, &moved);
+		if (err)
+			return err;
+		if (moved)
+			continue;
+		free(chunk->copy);
+		*chunk = now;
+	}
+	return NULL;
+}
+
 static void add_to_fingerprint(XXH64_state_t *state, const struct trace_chunk *header)
 {
 	const uint64_t words[] = {
@@ -445,6 +483,8 @@ struct err *chunk_index_build(const struct byte_source *source, struct damage *d
 	if (index.chunks.count)
 		qsort(index.chunks.items, index.chunks.count, sizeof(*index.chunks.items), compare);
 	err = resolve(&index, source);
+	if (!err)
+		err = read_slots_again(&index, source, damage);
 	if (err)
 		return err;
 	count(&index);
