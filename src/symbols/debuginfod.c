@@ -108,7 +108,7 @@ char *debuginfod_fetch(const uint8_t *build_id, size_t size)
 	functions.end(client);
 	if (fd < 0) {
 		// Version 0.192 calls nobody until a server answers: it waits three times itself.
-		state.given_up |= now() - state.begin > silence();
+		state.given_up |= now() - state.heard > silence();
 		return NULL;
 	}
 	close(fd);
