@@ -55,7 +55,7 @@ for i, name in enumerate(AGENT):
 CYCLE_MAX = 3
 # Lists of what a room holds, which those that are in it look into: each hook sees to it that all are
 # found, each command looks up its options, or another's, the page as one file asks other routes.
-CYCLES = {"agent/hooks/hooks.c", "cli/command.c", "server/route.c"}
+CYCLES = {"agent/hooks/hooks.c", "cli/command/command.c", "server/routes/route.c"}
 # Functions of the C library's that compilers call by themselves: no room is asked for them.
 LIBRARY = "agent/ground/libc.c"
 # Single headers that a room may use although it may not use their room. The agent makes every

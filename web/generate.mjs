@@ -51,7 +51,7 @@ const condition = ([, name, kind, value, choices, text]) => ({
 	name, kind, value, text, choices: choices ? choices.split(' ') : null,
 });
 
-const answers = rows('server/answer.def', 'ANSWER').map(answer);
+const answers = rows('server/page/answer.def', 'ANSWER').map(answer);
 const conditions = rows('analysis/filter/filter.def', 'FILTER').map(condition);
 if (answers.length < 10 || conditions.length < 10) throw new Error('generate.mjs: a .def file was not understood');
 

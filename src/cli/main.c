@@ -6,11 +6,11 @@
 #include <unistd.h>
 
 #include "cli/cli.h"
-#include "cli/command.h"
-#include "cli/help.h"
+#include "cli/command/command.h"
+#include "cli/command/help.h"
 #include "cli/large_stack.h"
-#include "cli/options.h"
-#include "cli/token_option.h"
+#include "cli/options/options.h"
+#include "cli/options/token_option.h"
 #include "hosted/nearest.h"
 
 static bool is_help(const char *word)

@@ -3,8 +3,8 @@
  * were linked with them, each of its starts would load them, and the libraries that they need.
  * GnuTLS and libmicrohttpd with their eight took 3.7 of the 6.3 ms of CPU of a start.
  *
- * A room that needs one has a list of the functions (stream/gnutls_library.def), a struct with a
- * pointer to each, and calls gnutls.init() instead of gnutls_init().
+ * A room that needs one has a list of the functions (stream/link/gnutls_library.def), a struct with
+ * a pointer to each, and calls gnutls.init() instead of gnutls_init().
  */
 #ifndef MALLOW_HOSTED_LATE_LIBRARY_H
 #define MALLOW_HOSTED_LATE_LIBRARY_H

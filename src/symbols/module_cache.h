@@ -1,6 +1,6 @@
 /*
  * The user's cache of programs, libraries and debug files, by build id. A receiver of recordings
- * fills it (stream/module_store.h), and all look-ups of names read it:
+ * fills it (stream/modules/module_store.h), and all look-ups of names read it:
  *
  *	~/.cache/mallow/modules/.build-id/ab/cdef0123…           a program or library
  *	~/.cache/mallow/modules/.build-id/ab/cdef0123….debug     its debug file

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "stream/message.h"
+#include "stream/link/message.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "stream/gather_data.h"
+#include "stream/receiver/gather_data.h"
 
 #define SIZE_MOST   (64u << 10) /* so much fits into a socket */
 #define FILE_MOST   (1u << 20)

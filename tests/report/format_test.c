@@ -11,7 +11,7 @@
 
 #include "hosted/nearest.h"
 #include "report/export/xml_text.h"
-#include "report/format.h"
+#include "report/words/format.h"
 
 static void bytes(void **state)
 {

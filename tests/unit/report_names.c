@@ -3,9 +3,9 @@
 
 #include "analysis/names/short_name.h"
 #include "base/compiler.h"
-#include "report/distinct_names.h"
-#include "report/frame_name.h"
-#include "report/own_name.h"
+#include "report/names/distinct_names.h"
+#include "report/names/frame_name.h"
+#include "report/names/own_name.h"
 
 static void short_names(void **state)
 {

@@ -10,7 +10,7 @@
 #include "live_writer.h"
 #include "report/check/check_report.h"
 #include "report/csv/diff_csv.h"
-#include "report/distinct_names.h"
+#include "report/names/distinct_names.h"
 #include "report/export/flamegraph.h"
 #include "report/export/heaptrack_export.h"
 #include "report/export/pprof.h"

@@ -3,7 +3,7 @@
 #include <time.h>
 
 #include "check.h"
-#include "server/session.h"
+#include "server/http/session.h"
 
 static time_t later_s; /* how far the clock was put forward */
 

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "check.h"
-#include "stream/beacon.h"
+#include "stream/discovery/beacon.h"
 
 #define WAIT_MS 60000 /* a beacon is there at once; a machine may be slow */
 

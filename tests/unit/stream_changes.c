@@ -14,7 +14,7 @@
 #include "base/random.h"
 #include "check.h"
 #include "random_recording.h"
-#include "stream/changes.h"
+#include "stream/sender/changes.h"
 #include "write/recording_file.h"
 
 #define ROUNDS      100 /* random recordings */

@@ -9,7 +9,7 @@
 #include "base/random.h"
 #include "check.h"
 #include "hosted/now.h"
-#include "stream/link.h"
+#include "stream/link/link.h"
 
 #define PATIENCE_MS 60000 /* what is there at once, on a slow machine */
 #define SHORT_MS    30    /* what never comes */

@@ -16,8 +16,8 @@
 
 #include "check.h"
 #include "hosted/cleanup.h"
-#include "stream/module_file.h"
-#include "stream/module_store.h"
+#include "stream/modules/module_file.h"
+#include "stream/modules/module_store.h"
 
 #define ID_SIZE 20u
 

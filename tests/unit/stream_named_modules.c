@@ -6,7 +6,7 @@
 
 #include "check.h"
 #include "failing_malloc.h"
-#include "stream/named_modules.h"
+#include "stream/modules/named_modules.h"
 #include "trace/format.h"
 #include "trace_writer.h"
 

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "check.h"
-#include "stream/gather_data.h"
+#include "stream/receiver/gather_data.h"
 #include "trace_writer.h"
 
 #define PATIENCE_MS 60000

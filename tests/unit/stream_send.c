@@ -14,8 +14,8 @@
 #include "check.h"
 #include "hosted/now.h"
 #include "hosted/process_start.h"
-#include "stream/message.h"
-#include "stream/sender.h"
+#include "stream/link/message.h"
+#include "stream/sender/sender.h"
 #include "trace/format.h"
 #include "trace_writer.h"
 

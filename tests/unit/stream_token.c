@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "check.h"
-#include "stream/token.h"
+#include "stream/link/token.h"
 
 static char folder[] = "/tmp/mallow_token_XXXXXX";
 static char path[64];

@@ -3,7 +3,7 @@ import { formatBytes, formatChange, formatCount, formatPercent, formatTime, roun
 
 const plain = (text: string) => text.replace(/\u00a0/g, ' ');
 
-// The same numbers as the unit tests of src/report/format.c expect (tests/report/format_test.c).
+// The same numbers as the unit tests of src/report/words/format.c expect (tests/report/format_test.c).
 describe('numbers are those of the command line', () => {
 	test.each([[0, '0 B'], [999, '999 B'], [1000, '1.00 KB'], [9994, '9.99 KB'], [9995, '10.0 KB'], [99950, '100 KB'], [999_600, '1.00 MB'], [83_400_000, '83.4 MB']])(
 		'%d bytes', (value, text) => expect(plain(formatBytes(value))).toBe(text),

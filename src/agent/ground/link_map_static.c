@@ -37,7 +37,7 @@ static const struct {
 };
 
 // An empty note with the name "mallow", by which `mallow run` knows such a program
-// (cli/run_program.c).
+// (cli/run/run_program.c).
 __asm__(".pushsection .note.mallow, \"a\", @note\n"
 	".balign 4\n"
 	".long 7, 0, 1\n"

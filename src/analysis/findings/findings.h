@@ -4,7 +4,7 @@
  * function that it is about, and the conditions by which a report shows the same numbers.
  *
  *	findings_create()            all that is found, most important first
- *	finding_sentence_write()     in words: report/finding_sentence.h
+ *	finding_sentence_write()     in words: report/words/finding_sentence.h
  *
  * A recording without faults has none. Nothing is accused: what is never freed may be meant so.
  */

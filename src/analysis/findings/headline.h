@@ -1,6 +1,6 @@
 /*
  * The one line that comes first: how much memory there was at most, when, and what it was for; and
- * a second one of what else matters most. In words: report/headline.h.
+ * a second one of what else matters most. In words: report/words/headline.h.
  */
 #ifndef MALLOW_ANALYSIS_FINDINGS_HEADLINE_H
 #define MALLOW_ANALYSIS_FINDINGS_HEADLINE_H

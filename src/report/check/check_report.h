@@ -12,7 +12,7 @@
 
 #include "hosted/json_writer.h"
 #include "report/check/check_subject.h"
-#include "report/style.h"
+#include "report/words/style.h"
 
 /* In the order of check_formats[]. */
 enum check_format { CHECK_TEXT, CHECK_JUNIT, CHECK_SARIF, CHECK_GITHUB };

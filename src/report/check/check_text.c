@@ -3,9 +3,9 @@
 #include <string.h>
 
 #include "report/check/check_words.h"
-#include "report/format.h"
+#include "report/words/format.h"
 #include "report/text/text_report.h"
-#include "report/unseen.h"
+#include "report/words/unseen.h"
 
 #define INDENT "          "
 

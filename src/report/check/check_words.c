@@ -6,11 +6,11 @@
 
 #include "analysis/filter/moment.h"
 #include "hosted/cleanup.h"
-#include "report/format.h"
-#include "report/frame_name.h"
-#include "report/shell_word.h"
-#include "report/summary.h"
-#include "report/unseen.h"
+#include "report/words/format.h"
+#include "report/names/frame_name.h"
+#include "report/words/shell_word.h"
+#include "report/views/summary.h"
+#include "report/words/unseen.h"
 
 const char *check_text(struct buf *buf, struct buf *scratch)
 {

@@ -3,7 +3,7 @@
 #define MALLOW_REPORT_CSV_BREAKDOWN_CSV_H
 
 #include "hosted/csv_writer.h"
-#include "report/breakdown_view.h"
+#include "report/views/breakdown_view.h"
 
 /* The names of the columns for the header row, separated by blanks. */
 const char *breakdown_csv_columns(enum breakdown_by by);

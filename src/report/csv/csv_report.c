@@ -2,7 +2,7 @@
 
 #include "analysis/names/frame_label.h"
 #include "hosted/cleanup.h"
-#include "report/site_order.h"
+#include "report/views/site_order.h"
 
 void csv_report_sums(struct csv_writer *csv, const struct site *sum)
 {

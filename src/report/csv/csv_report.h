@@ -3,7 +3,7 @@
 #define MALLOW_REPORT_CSV_CSV_REPORT_H
 
 #include "hosted/csv_writer.h"
-#include "report/subject.h"
+#include "report/views/subject.h"
 
 /* The names of the columns that csv_report_sums() fills, separated by blanks. */
 #define CSV_REPORT_SUMS                                                                            \

@@ -1,7 +1,7 @@
 #include "report/csv/mappings_csv.h"
 
 #include "hosted/cleanup.h"
-#include "report/site_order.h"
+#include "report/views/site_order.h"
 
 static struct err *put_site(struct csv_writer *csv, const struct report_subject *subject,
 			    const struct site *site, enum map_kind kind, const char *path,

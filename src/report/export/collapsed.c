@@ -6,7 +6,7 @@
 
 #include "hosted/cleanup.h"
 #include "hosted/vec.h"
-#include "report/style.h"
+#include "report/words/style.h"
 
 /* A frame of the present stack, and where its text ends in the line. */
 struct level {

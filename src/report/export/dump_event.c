@@ -2,7 +2,7 @@
 
 #include <inttypes.h>
 
-#include "report/style.h"
+#include "report/words/style.h"
 #include "trace/operation.h"
 
 static const char *const process_fields[] = {

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/style.h"
+#include "report/words/style.h"
 
 void dump_names_deinit(struct dump_names *names)
 {

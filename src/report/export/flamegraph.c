@@ -8,7 +8,7 @@
 #include "report/export/flamegraph_change.h"
 #include "report/export/xml_text.h"
 #include "report/flamegraph_assets.h"
-#include "report/format.h"
+#include "report/words/format.h"
 #include "report/text/text_report.h"
 
 #define ROW_HEIGHT    18

@@ -8,7 +8,7 @@
 #include "analysis/sites/sample_weight.h"
 #include "hosted/cleanup.h"
 #include "report/export/heaptrack_kinds.h"
-#include "report/style.h"
+#include "report/words/style.h"
 
 #define HEAPTRACK_VERSION 0x10300 /* the first that wrote version 3 of the file */
 #define FILE_VERSION      3

@@ -6,7 +6,7 @@
 #include "hosted/intern.h"
 #include "hosted/map.h"
 #include "hosted/vec.h"
-#include "report/style.h"
+#include "report/words/style.h"
 
 /* Numbers are heaptrack's: from 1, in the order of definition. 0: none, or not defined yet. */
 struct heaptrack_names {

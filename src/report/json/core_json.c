@@ -1,7 +1,7 @@
 #include "report/json/core_json.h"
 
 #include "hosted/cleanup.h"
-#include "report/core_facts.h"
+#include "report/views/core_facts.h"
 #include "report/json/json_stacks.h"
 
 static struct err *put_site(struct json_writer *json, struct json_stacks *stacks,

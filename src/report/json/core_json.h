@@ -3,7 +3,7 @@
 #define MALLOW_REPORT_JSON_CORE_JSON_H
 
 #include "hosted/json_writer.h"
-#include "report/core_view.h"
+#include "report/views/core_view.h"
 
 struct err *core_json_write(struct json_writer *json, const struct core_view *view);
 

@@ -2,7 +2,7 @@
 #ifndef MALLOW_REPORT_JSON_DIFF_JSON_H
 #define MALLOW_REPORT_JSON_DIFF_JSON_H
 
-#include "report/diff_view.h"
+#include "report/views/diff_view.h"
 #include "report/json/json_stacks.h"
 
 /* Writes one object. The only error: no memory. */

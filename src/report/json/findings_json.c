@@ -1,8 +1,8 @@
 #include "report/json/findings_json.h"
 
 #include "hosted/cleanup.h"
-#include "report/finding_sentence.h"
-#include "report/headline.h"
+#include "report/words/finding_sentence.h"
+#include "report/words/headline.h"
 #include "report/json/mappings_json.h"
 
 CLEANUP_DEFINE(struct findings *, findings_destroy);

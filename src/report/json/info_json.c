@@ -2,8 +2,8 @@
 
 #include <stdio.h>
 
-#include "report/core_facts.h"
-#include "report/unseen.h"
+#include "report/views/core_facts.h"
+#include "report/words/unseen.h"
 
 struct loss_name {
 	const char *name;

@@ -5,8 +5,8 @@
 #include "analysis/views/hidden_heaps.h"
 #include "hosted/cleanup.h"
 #include "report/json/findings_json.h"
-#include "report/site_order.h"
-#include "report/unseen.h"
+#include "report/views/site_order.h"
+#include "report/words/unseen.h"
 
 static double seconds(uint64_t ns)
 {

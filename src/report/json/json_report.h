@@ -4,7 +4,7 @@
 
 #include "hosted/json_writer.h"
 #include "report/json/json_stacks.h"
-#include "report/subject.h"
+#include "report/views/subject.h"
 
 /*
  * Writes one object. Sites are in descending order of the metric, top of them (0: all, also those

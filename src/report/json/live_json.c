@@ -2,7 +2,7 @@
 
 #include "hosted/cleanup.h"
 #include "report/json/json_stacks.h"
-#include "report/unseen.h"
+#include "report/words/unseen.h"
 
 static double seconds(uint64_t ns)
 {

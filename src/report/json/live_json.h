@@ -3,7 +3,7 @@
 #define MALLOW_REPORT_JSON_LIVE_JSON_H
 
 #include "hosted/json_writer.h"
-#include "report/live_view.h"
+#include "report/views/live_view.h"
 
 struct err *live_json_write(struct json_writer *json, const struct live_view *view);
 

@@ -2,7 +2,7 @@
 
 #include "hosted/cleanup.h"
 #include "report/json/json_report.h"
-#include "report/site_order.h"
+#include "report/views/site_order.h"
 
 void mappings_json_sum(struct json_writer *json, const struct map_sum *sum)
 {

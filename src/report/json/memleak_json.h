@@ -3,7 +3,7 @@
 #define MALLOW_REPORT_JSON_MEMLEAK_JSON_H
 
 #include "hosted/buf.h"
-#include "report/memleak_view.h"
+#include "report/views/memleak_view.h"
 
 void memleak_json_write(struct buf *buf, const struct memleak_view *view);
 

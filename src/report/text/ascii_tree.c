@@ -7,8 +7,8 @@
 #include "hosted/cleanup.h"
 #include "hosted/file_name.h"
 #include "hosted/vec.h"
-#include "report/style.h"
-#include "report/template_args.h"
+#include "report/words/style.h"
+#include "report/names/template_args.h"
 
 #define SECOND UINT64_C(1000000000)
 

@@ -4,9 +4,9 @@
 #include <string.h>
 
 #include "hosted/cleanup.h"
-#include "report/format.h"
-#include "report/frame_name.h"
-#include "report/frame_text.h"
+#include "report/words/format.h"
+#include "report/names/frame_name.h"
+#include "report/names/frame_text.h"
 #include "report/text/text_table.h"
 
 /*

@@ -2,9 +2,9 @@
 #ifndef MALLOW_REPORT_TEXT_BREAKDOWN_TEXT_H
 #define MALLOW_REPORT_TEXT_BREAKDOWN_TEXT_H
 
-#include "report/breakdown_view.h"
-#include "report/style.h"
-#include "report/subject.h"
+#include "report/views/breakdown_view.h"
+#include "report/words/style.h"
+#include "report/views/subject.h"
 
 /* Writes the rows whose metric is not 0. Failures of writing are in buf. */
 struct err *breakdown_text_write(struct buf *buf, const struct style *style,

@@ -4,11 +4,11 @@
 #include <stdio.h>
 
 #include "hosted/cleanup.h"
-#include "report/core_facts.h"
-#include "report/format.h"
-#include "report/live_frame.h"
-#include "report/nameless.h"
-#include "report/summary.h"
+#include "report/views/core_facts.h"
+#include "report/words/format.h"
+#include "report/views/live_frame.h"
+#include "report/names/nameless.h"
+#include "report/views/summary.h"
 #include "report/text/text_report.h"
 
 /* " 0x843f234 ", or as many blanks. Returns how many columns it takes. */

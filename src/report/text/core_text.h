@@ -8,8 +8,8 @@
 #ifndef MALLOW_REPORT_TEXT_CORE_TEXT_H
 #define MALLOW_REPORT_TEXT_CORE_TEXT_H
 
-#include "report/core_view.h"
-#include "report/style.h"
+#include "report/views/core_view.h"
+#include "report/words/style.h"
 
 struct err *core_text_write(struct buf *buf, const struct style *style,
 			    const struct core_view *view);

@@ -4,9 +4,9 @@
 #include <string.h>
 
 #include "hosted/cleanup.h"
-#include "report/frame_name.h"
-#include "report/own_name.h"
-#include "report/summary.h"
+#include "report/names/frame_name.h"
+#include "report/names/own_name.h"
+#include "report/views/summary.h"
 #include "report/text/diff_words.h"
 #include "report/text/suppressed_text.h"
 #include "report/text/text_report.h"

@@ -3,8 +3,8 @@
 #include <inttypes.h>
 
 #include "hosted/cleanup.h"
-#include "report/frame_name.h"
-#include "report/own_name.h"
+#include "report/names/frame_name.h"
+#include "report/names/own_name.h"
 #include "report/text/diff_head.h"
 #include "report/text/diff_words.h"
 #include "report/text/text_stack.h"

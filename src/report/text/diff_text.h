@@ -2,8 +2,8 @@
 #ifndef MALLOW_REPORT_TEXT_DIFF_TEXT_H
 #define MALLOW_REPORT_TEXT_DIFF_TEXT_H
 
-#include "report/diff_view.h"
-#include "report/style.h"
+#include "report/views/diff_view.h"
+#include "report/words/style.h"
 
 /* The only error: no memory. */
 struct err *diff_text_write(struct buf *buf, const struct style *style,

@@ -2,9 +2,9 @@
 #ifndef MALLOW_REPORT_TEXT_DIFF_WORDS_H
 #define MALLOW_REPORT_TEXT_DIFF_WORDS_H
 
-#include "report/diff_view.h"
-#include "report/format.h"
-#include "report/style.h"
+#include "report/views/diff_view.h"
+#include "report/words/format.h"
+#include "report/words/style.h"
 
 /* A number of a metric: bytes, or a count. */
 struct formatted diff_words_value(const struct style *style, enum metric metric, uint64_t number);

@@ -3,7 +3,7 @@
 #include <inttypes.h>
 
 #include "hosted/cleanup.h"
-#include "report/format.h"
+#include "report/words/format.h"
 #include "report/text/pools_text.h"
 #include "report/text/text_stack.h"
 #include "trace/operation.h"

@@ -4,7 +4,7 @@
 
 #include "analysis/errors/heap_errors.h"
 #include "analysis/names/symbolized.h"
-#include "report/style.h"
+#include "report/words/style.h"
 
 /* The function that an operation of a block stands for: "malloc", "operator delete[]". */
 const char *errors_text_function(uint8_t operation);

@@ -3,9 +3,9 @@
 #include <string.h>
 
 #include "hosted/cleanup.h"
-#include "report/finding_sentence.h"
-#include "report/format.h"
-#include "report/headline.h"
+#include "report/words/finding_sentence.h"
+#include "report/words/format.h"
+#include "report/words/headline.h"
 
 #define INDENT 5 /* of a finding's second line */
 

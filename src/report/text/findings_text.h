@@ -3,7 +3,7 @@
 #define MALLOW_REPORT_TEXT_FINDINGS_TEXT_H
 
 #include "analysis/findings/headline.h"
-#include "report/style.h"
+#include "report/words/style.h"
 
 /* How readers would call mallow, for commands that they copy. */
 struct findings_text_words {

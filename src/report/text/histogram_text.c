@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "report/format.h"
+#include "report/words/format.h"
 #include "report/text/text_table.h"
 
 #define BAR_MOST    24 /* columns of a bar if there is no terminal */

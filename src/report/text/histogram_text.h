@@ -3,7 +3,7 @@
 #define MALLOW_REPORT_TEXT_HISTOGRAM_TEXT_H
 
 #include "analysis/breakdown/histogram.h"
-#include "report/style.h"
+#include "report/words/style.h"
 
 /* Writes a line for each class, with bars for its allocations and its bytes. */
 struct err *histogram_text_write(struct buf *buf, const struct style *style,

@@ -5,10 +5,10 @@
 #include <time.h>
 
 #include "hosted/cleanup.h"
-#include "report/format.h"
-#include "report/summary.h"
+#include "report/words/format.h"
+#include "report/views/summary.h"
 #include "report/text/text_report.h"
-#include "report/unseen.h"
+#include "report/words/unseen.h"
 
 static void put_line(struct buf *buf, const char *label, const char *text)
 {

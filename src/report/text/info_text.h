@@ -3,7 +3,7 @@
 #define MALLOW_REPORT_TEXT_INFO_TEXT_H
 
 #include "analysis/recording.h"
-#include "report/style.h"
+#include "report/words/style.h"
 
 /* modules: also list the loaded files and their build ids. */
 void info_text_write(struct buf *buf, const struct style *style, const struct recording *recording,

@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "hosted/cleanup.h"
-#include "report/format.h"
-#include "report/live_frame.h"
+#include "report/words/format.h"
+#include "report/views/live_frame.h"
 #include "report/text/text_report.h"
 
 #define RULE "=================================================================\n"

@@ -1,8 +1,8 @@
 #include "report/text/mappings_text.h"
 
 #include "hosted/cleanup.h"
-#include "report/format.h"
-#include "report/site_order.h"
+#include "report/words/format.h"
+#include "report/views/site_order.h"
 #include "report/text/text_stack.h"
 
 #define INDENT 5

@@ -11,7 +11,7 @@
 #define MALLOW_REPORT_TEXT_MEMLEAK_TEXT_H
 
 #include "hosted/buf.h"
-#include "report/memleak_view.h"
+#include "report/views/memleak_view.h"
 
 void memleak_text_write(struct buf *buf, const struct memleak_style *style,
 			const struct memleak_view *view);

@@ -4,9 +4,9 @@
 
 #include "hosted/cleanup.h"
 #include "hosted/file_name.h"
-#include "report/distinct_names.h"
-#include "report/format.h"
-#include "report/frame_name.h"
+#include "report/names/distinct_names.h"
+#include "report/words/format.h"
+#include "report/names/frame_name.h"
 #include "report/text/site_text.h"
 
 #define VALUE_COLUMNS 8

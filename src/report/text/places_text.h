@@ -7,8 +7,8 @@
 
 #include "analysis/breakdown/places.h"
 #include "analysis/facts/run_facts.h"
-#include "report/style.h"
-#include "report/subject.h"
+#include "report/words/style.h"
+#include "report/views/subject.h"
 #include "report/text/text_stack.h"
 
 struct places_text {

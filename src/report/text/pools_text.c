@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "hosted/cleanup.h"
-#include "report/format.h"
-#include "report/site_order.h"
+#include "report/words/format.h"
+#include "report/views/site_order.h"
 #include "report/text/site_text.h"
 
 #define INDENT 5

@@ -5,7 +5,7 @@
 
 #include "hosted/cleanup.h"
 #include "hosted/file_name.h"
-#include "report/format.h"
+#include "report/words/format.h"
 #include "report/text/text_report.h"
 
 #define DEPTH_SHOWN     24 /* deeper processes are not indented further */

@@ -3,7 +3,7 @@
 #define MALLOW_REPORT_TEXT_PROCESS_TEXT_H
 
 #include "analysis/process_list.h"
-#include "report/style.h"
+#include "report/words/style.h"
 
 enum process_text_columns {
 	PROCESS_TEXT_FACTS, /* when, how long, events, whether complete; the file */

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "hosted/cleanup.h"
-#include "report/format.h"
+#include "report/words/format.h"
 #include "report/text/text_stack.h"
 
 #define STACK_INDENT 5 /* columns below the site's number */

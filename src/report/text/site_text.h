@@ -4,7 +4,7 @@
 
 #include "analysis/names/symbolized.h"
 #include "analysis/sites/metric.h"
-#include "report/style.h"
+#include "report/words/style.h"
 #include "report/text/text_stack.h"
 
 struct site_text {

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "hosted/cleanup.h"
-#include "report/format.h"
+#include "report/words/format.h"
 #include "report/text/text_table.h"
 
 void suppressed_text_summary(struct buf *buf, const struct style *style,

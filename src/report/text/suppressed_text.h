@@ -2,8 +2,8 @@
 #ifndef MALLOW_REPORT_TEXT_SUPPRESSED_TEXT_H
 #define MALLOW_REPORT_TEXT_SUPPRESSED_TEXT_H
 
-#include "report/style.h"
-#include "report/subject.h"
+#include "report/words/style.h"
+#include "report/views/subject.h"
 
 /* Writes a line of the summary: what the leaked bytes are without. */
 void suppressed_text_summary(struct buf *buf, const struct style *style,

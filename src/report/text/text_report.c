@@ -5,12 +5,12 @@
 #include <string.h>
 
 #include "hosted/cleanup.h"
-#include "report/core_facts.h"
-#include "report/format.h"
-#include "report/hidden.h"
-#include "report/nameless.h"
-#include "report/site_order.h"
-#include "report/summary.h"
+#include "report/views/core_facts.h"
+#include "report/words/format.h"
+#include "report/names/hidden.h"
+#include "report/names/nameless.h"
+#include "report/views/site_order.h"
+#include "report/views/summary.h"
 #include "report/text/breakdown_text.h"
 #include "report/text/errors_text.h"
 #include "report/text/findings_text.h"
@@ -22,7 +22,7 @@
 #include "report/text/site_text.h"
 #include "report/text/suppressed_text.h"
 #include "report/text/text_tree.h"
-#include "report/unseen.h"
+#include "report/words/unseen.h"
 
 CLEANUP_DEFINE(struct findings *, findings_destroy);
 

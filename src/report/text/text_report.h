@@ -3,9 +3,9 @@
 #define MALLOW_REPORT_TEXT_TEXT_REPORT_H
 
 #include "analysis/breakdown/histogram.h"
-#include "report/breakdown_view.h"
-#include "report/style.h"
-#include "report/subject.h"
+#include "report/views/breakdown_view.h"
+#include "report/words/style.h"
+#include "report/views/subject.h"
 #include "report/text/findings_text.h"
 
 struct text_report_options {

@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "hosted/cleanup.h"
-#include "report/format.h"
-#include "report/stack_lines.h"
+#include "report/words/format.h"
+#include "report/views/stack_lines.h"
 
 #define SHOWN_MOST 33 /* lines of a very deep stack */
 

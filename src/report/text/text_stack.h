@@ -3,7 +3,7 @@
 #define MALLOW_REPORT_TEXT_TEXT_STACK_H
 
 #include "analysis/names/symbolized.h"
-#include "report/style.h"
+#include "report/words/style.h"
 
 /* Functions that the text above the stacks names. They are shown wherever a stack has them. */
 #define STACK_NAMED_MAX 16

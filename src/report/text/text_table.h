@@ -11,8 +11,8 @@
 #define MALLOW_REPORT_TEXT_TEXT_TABLE_H
 
 #include "hosted/vec.h"
-#include "report/format.h"
-#include "report/style.h"
+#include "report/words/format.h"
+#include "report/words/style.h"
 
 #define TEXT_TABLE_COLUMNS 10
 #define TEXT_TABLE_GAP     2 /* blanks between columns, and before the first */

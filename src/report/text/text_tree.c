@@ -3,8 +3,8 @@
 #include "analysis/trees/tree.h"
 #include "hosted/cleanup.h"
 #include "hosted/vec.h"
-#include "report/format.h"
-#include "report/frame_text.h"
+#include "report/words/format.h"
+#include "report/names/frame_text.h"
 
 #define NUMBERS_COLUMNS 20 /* "100.0 %    1.23 MB  " */
 #define PREFIX_COLUMNS  3

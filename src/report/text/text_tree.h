@@ -2,8 +2,8 @@
 #ifndef MALLOW_REPORT_TEXT_TEXT_TREE_H
 #define MALLOW_REPORT_TEXT_TEXT_TREE_H
 
-#include "report/style.h"
-#include "report/subject.h"
+#include "report/words/style.h"
+#include "report/views/subject.h"
 
 /*
  * Writes the tree. Unless style->full, branches below 1 % of the whole, and those beyond the first

@@ -8,9 +8,9 @@
 #include "analysis/names/own_code.h"
 #include "hosted/cleanup.h"
 #include "hosted/file_name.h"
-#include "report/format.h"
-#include "report/frame_name.h"
-#include "report/stack_lines.h"
+#include "report/words/format.h"
+#include "report/names/frame_name.h"
+#include "report/views/stack_lines.h"
 
 #define HEAD_LINES  4   /* title, sums, chart, titles of the table */
 #define STACK_SHARE 2   /* the stack gets half of the table's lines … */

@@ -8,7 +8,7 @@
 #define MALLOW_REPORT_TOP_TOP_TEXT_H
 
 #include "hosted/buf.h"
-#include "report/distinct_names.h"
+#include "report/names/distinct_names.h"
 #include "report/top/top_model.h"
 
 /* What is on the screen. */

@@ -1,4 +1,4 @@
-"""What lies in the page as one file (src/server/html_file.h)."""
+"""What lies in the page as one file (src/server/page/html_file.h)."""
 import base64
 import gzip
 import json

@@ -1,5 +1,5 @@
 /*
- * The page as one file: what lies in it instead of a server (src/server/html_file.h). Each answer is
+ * The page as one file: what lies in it instead of a server (src/server/page/html_file.h). Each answer is
  * unpacked when it is first asked for.
  */
 import type { FileFacts } from '../api/file';

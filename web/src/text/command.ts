@@ -1,7 +1,7 @@
 /* What a view shows, as a line for a shell: the words of the page are those of the command line. */
 import type { Page } from '../state/place';
 
-/** A word as a shell reads it, as src/report/shell_word.c writes it. */
+/** A word as a shell reads it, as src/report/words/shell_word.c writes it. */
 export function shellWord(word: string): string {
 	return /^[\w./:@%+=,-]+$/.test(word) ? word : `'${word.replace(/'/g, `'\\''`)}'`;
 }

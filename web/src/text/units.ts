@@ -1,5 +1,5 @@
 /*
- * Numbers as the command line writes them (src/report/format.c): three digits, units of 1000. A
+ * Numbers as the command line writes them (src/report/words/format.c): three digits, units of 1000. A
  * no-break space stands before a unit.
  */
 

@@ -1,0 +1,190 @@
+/* See attach_run.h. */
+#include "cli/attach/attach_run.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "cli/attach/attach_follow.h"
+#include "cli/attach/attach_name.h"
+#include "cli/cli.h"
+#include "cli/memleak/hooked_text.h"
+#include "ebpf/bpf_support.h"
+#include "hosted/cleanup.h"
+#include "hosted/descriptors.h"
+#include "hosted/file_name.h"
+#include "hosted/now.h"
+#include "report/words/shell_word.h"
+
+CLEANUP_DEFINE(struct recorder *, recorder_destroy);
+
+static struct err *attach(const struct attach_wanted *wanted, struct recorder **ret)
+{
+	auto_free char *path = NULL;
+	struct target *target;
+	struct err *err = target_open(wanted->pid, &target);
+
+	if (err)
+		return err;
+	err = attach_name(wanted->output, wanted->pid, target->program, &path);
+	if (err) {
+		target_close(target);
+		return err;
+	}
+	return recorder_create(target, &wanted->tracer, &(struct recorder_output){.path = path},
+			       ret);
+}
+
+/* Whether standard error takes what we say, before a signal comes: nobody may read it. */
+static bool can_say(const struct attach_signals *signals)
+{
+	struct pollfd list[] = {{.fd = STDERR_FILENO, .events = POLLOUT},
+				{.fd = signals->fd, .events = POLLIN}};
+
+	return poll(list, 2, -1) > 0 && !list[1].revents;
+}
+
+/* If nobody can read that, it is recorded all the same. */
+static void say_begun(const struct attach_wanted *wanted, const struct recorder *recorder)
+{
+	const char *path = recording_file_path(recorder_file(recorder));
+	struct buf notes;
+
+	buf_init_fd(&notes, STDERR_FILENO, "standard error");
+	notes.shown = true;
+	hooked_text_put(&notes, recorder_tracer(recorder));
+	buf_text(&notes, "Recording into ");
+	shell_path_put(&notes, path);
+	buf_text(&notes, wanted->duration_ns ? ".\n" : " until Ctrl+C.\n");
+	if (!wanted->open) {
+		buf_text(&notes, "To see it meanwhile: ");
+		shell_word_put(&notes, program_invocation_name);
+		buf_text(&notes, " serve --open ");
+		shell_path_put(&notes, path);
+		buf_char(&notes, '\n');
+	}
+
+	err_destroy(buf_finish(&notes));
+	buf_deinit(&notes);
+}
+
+/*
+ * Serves the recording in a process of its own, which has none of our descriptors: probes last as
+ * long as somebody has theirs. 0: it could not be started, which was printed.
+ */
+static pid_t serve(const char *path, const struct attach_signals *signals)
+{
+	char *const words[] = {
+		program_invocation_name, "serve", "--open", "--port", "0", (char *)path, NULL};
+	pid_t child = fork();
+
+	if (child < 0) {
+		cli_error(CLI_FAILED, "cannot start a process to serve the recording");
+		return 0;
+	}
+	if (child)
+		return child;
+	sigprocmask(SIG_SETMASK, &signals->before, NULL);
+	execv("/proc/self/exe", words);
+	_exit(CLI_CANNOT_RUN);
+}
+
+/* Whether that path leads to that file now. */
+static bool is_same_file(const char *path, int fd)
+{
+	struct stat named, opened;
+
+	return stat(path, &named) == 0 && fstat(fd, &opened) == 0 &&
+	       named.st_dev == opened.st_dev && named.st_ino == opened.st_ino;
+}
+
+/*
+ * A symbolizer that reads the very files that the process has mapped: they may have been deleted or
+ * replaced since, or be those of a container.
+ */
+static struct err *make_symbolizer(const struct target *target, struct symbolizer **ret)
+{
+	struct err *err = symbolizer_create(ret);
+
+	for (size_t i = 0; !err && i < target->modules.count; i++) {
+		const struct target_module *module = &target->modules.items[i];
+		char place[32];
+
+		if (module->fd < 0 || is_same_file(module->path, module->fd))
+			continue;
+		snprintf(place, sizeof(place), "/proc/self/fd/%d", module->fd);
+		err = symbolizer_add_place(*ret, module->path, place);
+	}
+	if (err)
+		symbolizer_destroy(steal(ret));
+	return err;
+}
+
+/* Prints the summary and finishes the recording, as `mallow run` does. */
+static int finish(struct attach_wanted *wanted, const struct recorder *recorder)
+{
+	const struct target *target = tracer_target(recorder_tracer(recorder));
+	const char *path = recording_file_path(recorder_file(recorder));
+	struct run_image image = {.path = path, .fd = -1};
+	struct run_images images = {.items = &image, .count = 1};
+	const struct run_child_end end = {0};
+
+	if (recorder_has_executed(recorder))
+		cli_error(
+			CLI_OK,
+			"process %d has executed another program, where the recording ends: attach "
+			"again for that one",
+			(int)wanted->pid);
+	if (access(path, F_OK))
+		return cli_error(CLI_FAILED, "'%s' is gone: somebody has removed or renamed it",
+				 path);
+	if (wanted->finishing.wanted) {
+		struct err *err = make_symbolizer(target, &wanted->finishing.symbolizer);
+
+		if (err)
+			return cli_report_err(err);
+	}
+	wanted->finishing.output = wanted->output;
+	run_summary_print(file_name(target->program), &end, &images, &wanted->finishing);
+	return CLI_OK;
+}
+
+int attach_run(struct attach_wanted *wanted)
+{
+	cleanup(recorder_destroy_at) struct recorder *recorder = NULL;
+	struct err *err = bpf_support_check();
+	struct attach_signals signals;
+	pid_t server = 0;
+	bool ended;
+
+	if (err)
+		return cli_report_err(err);
+	// Each file that a process has mapped is kept open.
+	descriptors_raise();
+	// A closed pipe and a file that may not grow are errors like others: no signals.
+	signal(SIGPIPE, SIG_IGN);
+	signal(SIGXFSZ, SIG_IGN);
+	signals = attach_signals_take();
+	err = attach(wanted, &recorder);
+	if (err)
+		return cli_report_err(err);
+	if (can_say(&signals))
+		say_begun(wanted, recorder);
+	if (wanted->open)
+		server = serve(recording_file_path(recorder_file(recorder)), &signals);
+	err = attach_follow(recorder, &signals,
+			    wanted->duration_ns ? now_ns() + wanted->duration_ns : 0, &ended);
+	attach_signals_release(&signals);
+
+	int failed = cli_report_err(err), finished = finish(wanted, recorder);
+	int status = failed ? failed : finished;
+
+	if (server)
+		waitpid(server, NULL, 0);
+	return status;
+}

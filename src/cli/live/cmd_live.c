@@ -1,0 +1,251 @@
+/* mallow live: starts a program and reports its live allocations. Nothing is recorded. */
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/cli.h"
+#include "cli/options/live_options.h"
+#include "cli/live/live_output.h"
+#include "cli/live/live_report.h"
+#include "cli/live/live_watch.h"
+#include "cli/options/options.h"
+#include "cli/options/plumbing_option.h"
+#include "cli/run/run_child.h"
+#include "cli/run/run_environment.h"
+#include "cli/run/run_library.h"
+#include "cli/run/run_program.h"
+#include "cli/run/run_stream.h"
+#include "cli/options/setting_options.h"
+#include "hosted/cleanup.h"
+
+static const struct option_spec options_of_live[] = {
+#define SETTING_OPTIONS_OF SETTING_COMMANDS_LIVE
+#include "cli/options/setting_options.def"
+};
+
+CLEANUP_DEFINE(struct plumbing *, plumbing_destroy);
+
+/* What the program's settings are made of. */
+struct prepared {
+	struct options options;
+	char *outfile, *ignore, *plumbing; /* absolute: the program may run elsewhere */
+	char helper[PATH_MAX];
+};
+
+static void prepared_deinit(struct prepared *prepared)
+{
+	free(prepared->outfile);
+	free(prepared->ignore);
+	free(prepared->plumbing);
+}
+
+/* Makes a path absolute: relative to the working directory. */
+static struct err *make_absolute(const char *path, char **ret)
+{
+	auto_free char *directory = getcwd(NULL, 0);
+
+	if (*path == '/') {
+		*ret = strdup(path);
+		return *ret ? NULL : err_no_memory();
+	}
+	if (!directory)
+		return err_create_errno(errno, "the working directory");
+	if (asprintf(ret, "%s/%s", directory, path) < 0) {
+		*ret = NULL;
+		return err_no_memory();
+	}
+	return NULL;
+}
+
+/* Checks now, not when there are reports, whether the files that reports need can be used. */
+static struct err *check_files(const struct live_options *wanted)
+{
+	cleanup(live_ignore_deinit) struct live_ignore ignore = {0};
+	cleanup(plumbing_destroy_at) struct plumbing *plumbing = NULL;
+	struct err *err = plumbing_option_read(wanted->plumbing, &plumbing);
+
+	if (!err && wanted->ignore)
+		err = live_options_ignore(wanted->ignore, &ignore);
+	if (!err && wanted->outfile)
+		err = live_output_check(wanted->outfile);
+	return err;
+}
+
+/* Makes the path of a setting absolute, if it was given. *absolute: owned. */
+static struct err *settle_path(struct prepared *prepared, enum setting setting, const char **path,
+			       char **absolute)
+{
+	struct err *err = *path ? make_absolute(*path, absolute) : NULL;
+
+	if (!err && *path)
+		prepared->options.values[setting] = *path = *absolute;
+	return err;
+}
+
+static struct err *prepare(const struct options *options, struct live_options *wanted,
+			   struct prepared *prepared)
+{
+	ssize_t length = readlink("/proc/self/exe", prepared->helper, sizeof(prepared->helper) - 1);
+	struct err *err = check_files(wanted);
+
+	if (err)
+		return err;
+	if (length < 0)
+		return err_create_errno(errno, "/proc/self/exe");
+	prepared->helper[length] = 0;
+	prepared->options = *options;
+	prepared->options.values[SETTING_MODE] = "live";
+	prepared->options.values[SETTING_HELPER] = prepared->helper;
+	err = settle_path(prepared, SETTING_OUTFILE, &wanted->outfile, &prepared->outfile);
+	if (!err)
+		err = settle_path(prepared, SETTING_IGNORE, &wanted->ignore, &prepared->ignore);
+	if (!err)
+		err = settle_path(prepared, SETTING_PLUMBING, &wanted->plumbing,
+				  &prepared->plumbing);
+	return err;
+}
+
+/* What the watch calls back with. */
+struct watching {
+	const struct live_options *wanted;
+	struct run_stream *stream; /* NULL: nothing is sent */
+};
+
+static void note_opened(void *argument, int table, pid_t pid)
+{
+	const struct watching *watching = argument;
+
+	if (watching->stream)
+		run_stream_add(watching->stream, table, pid);
+}
+
+/* Makes a report that the program could not make: it was killed, or its helper failed. */
+static void make_report(void *argument, int table, enum registry_kind asked)
+{
+	const struct watching *watching = argument;
+	struct live_options wanted = *watching->wanted;
+
+	if (asked == REGISTRY_BY_SIZE || asked == REGISTRY_BY_COUNT) {
+		wanted.keys[0] = asked == REGISTRY_BY_SIZE ? LIVE_BY_SIZE : LIVE_BY_COUNT;
+		wanted.key_count = 1;
+	}
+	cli_report_err(asked == REGISTRY_LAST ? live_report_write_last(&wanted, table)
+					      : live_report_write(&wanted, table));
+}
+
+/* Says that nothing was watched: without this the silence could mean that nothing was live. */
+static void say_blind(const char *name)
+{
+	cli_error(CLI_FAILED,
+		  "'%s' could not be watched: it or what it executed is statically linked, setuid, "
+		  "or removed LD_PRELOAD from its environment (--log warn says more)",
+		  name);
+}
+
+/* Runs the program, once everything is prepared. */
+static int run_watched(const struct options *options, const char *path, char **variables,
+		       struct live_watch *watch)
+{
+	const char *name = options->operands[0];
+	struct run_child_end end = {0};
+	int number =
+		run_child(path, options->operands, variables, live_watch_inherited(watch), &end);
+	bool any;
+
+	live_watch_end(watch, number ? NULL : &end, &any);
+	if (number)
+		return cli_error(CLI_FAILED, "cannot start a process: %s", strerror(number));
+	if (end.number)
+		return cli_error(end.number == ENOENT ? CLI_NOT_FOUND : CLI_CANNOT_RUN,
+				 "cannot run '%s': %s", name, strerror(end.number));
+	if (!any && !setting_options_value(options, SETTING_DISABLE_BY_DEFAULT))
+		say_blind(name);
+	return run_child_status(&end);
+}
+
+static int run_and_watch(const struct options *options, const char *path, const char *library,
+			 struct live_options *wanted)
+{
+	cleanup(run_environment_deinit) struct run_environment environment = {0};
+	struct watching watching = {.wanted = wanted};
+	struct live_watch *watch;
+	char starter[24];
+	struct err *err;
+	int status;
+	bool any;
+
+	// For the program, and for reports that are made in this process.
+	snprintf(starter, sizeof(starter), "%jd", (intmax_t)getpid());
+	if (setenv(LIVE_OUTPUT_STARTER, starter, 1) < 0)
+		return cli_report_err(err_no_memory());
+	status = run_stream_start(options, NULL, &watching.stream);
+	if (status != CLI_OK)
+		return status;
+	err = live_watch_start(make_report, note_opened, &watching, &watch);
+	if (!err) {
+		err = run_environment_create(options, library, live_watch_variable(watch),
+					     &environment);
+		if (!err)
+			status = run_watched(options, path, environment.variables, watch);
+		else
+			live_watch_end(watch, NULL, &any);
+	}
+	run_stream_end(watching.stream);
+	return err ? cli_report_err(err) : status;
+}
+
+static int run(const struct command *command, const struct options *options)
+{
+	cleanup(prepared_deinit) struct prepared prepared = {0};
+	struct live_options wanted;
+	auto_free char *library = NULL;
+	auto_free char *path = NULL;
+	struct err *err;
+	int status;
+
+	if (!options_operands(command, options, 1, INT32_MAX, "a program") ||
+	    !setting_options_check(options) || !live_options_read(options, &wanted))
+		return CLI_USAGE;
+	if (wanted.format == LIVE_FLAME_GRAPH && setting_options_value(options, SETTING_JSON))
+		return cli_error(CLI_USAGE, "--flame-graph and --json exclude each other");
+	setting_options_say_mistyped();
+	err = prepare(options, &wanted, &prepared);
+	if (!err)
+		err = run_library_find(&library);
+	if (err)
+		return cli_report_err(err);
+	status = run_program_find(options->operands, library, &path);
+	if (status != CLI_OK)
+		return status;
+	return run_and_watch(&prepared.options, path, library, &wanted);
+}
+
+const struct command_body command_live = {
+	.options = options_of_live,
+	.option_count = sizeof(options_of_live) / sizeof(options_of_live[0]),
+	.stop_at_operand = true,
+	.run = run,
+	.details =
+		"Nothing is recorded. What is live is counted in memory, for each backtrace that "
+		"allocated, and reported to standard error when the program ends, on SIGUSR1 by "
+		"size and on SIGUSR2 by count, and with --interval from time to time. If nothing "
+		"is live, nothing is printed. mallow itself makes the report, in a process of its "
+		"own, and the program waits only at its end.\n\n"
+		"count and size are what is live now and the most of it there was; age is since "
+		"the first allocation after which something was always live. The allocator's "
+		"memory is that of the heap and of mappings without a file, as the kernel counts "
+		"it.\n\n"
+		"Exits with the program's own status, 128 + n if signal n ended it; 127 if it was "
+		"not found, 126 if it cannot be executed. Signals sent to mallow are handed on to "
+		"the program.\n\n"
+		"Every option can be given as variable too: MALLOW_TOP, MALLOW_SORT, …, of --depth "
+		"it is MALLOW_PRINT_DEPTH. With MALLOW_MODE=live the library does the same "
+		"without mallow:\n\n"
+		"mallow live --top 3 --sort count node --expose-gc -e 'gc()'\n\n"
+		"mallow live --interval 60 --outfile live.txt -- ./server --port 80\n\n"
+		"MALLOW_MODE=live LD_PRELOAD=libmallow.so ./program\n\n"
+		"docs/live.md says what the numbers are.",
+};

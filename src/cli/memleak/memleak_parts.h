@@ -1,0 +1,37 @@
+/* What a report of `mallow memleak` is made of, whatever it is about: a process or the kernel. */
+#ifndef MALLOW_CLI_MEMLEAK_MEMLEAK_PARTS_H
+#define MALLOW_CLI_MEMLEAK_MEMLEAK_PARTS_H
+
+#include "cli/memleak/memleak_run.h"
+#include "ebpf/outstanding.h"
+#include "hosted/arena.h"
+#include "hosted/buf.h"
+#include "hosted/vec.h"
+#include "report/views/memleak_view.h"
+
+/* Zeroed: empty. */
+struct memleak_parts {
+	VEC(struct memleak_frame) frames;
+	VEC(struct memleak_stack) stacks;
+	VEC(struct memleak_block) blocks;
+	VEC(const char *) warnings;
+	struct arena arena;
+};
+
+void memleak_parts_deinit(struct memleak_parts *parts);
+
+struct err *memleak_parts_add_blocks(struct memleak_parts *parts, const struct outstanding *all);
+
+/* Adds "COUNT TEXT" to the warnings, unless count is 0. */
+struct err *memleak_parts_warn(struct memleak_parts *parts, uint64_t count, const char *text);
+/* Adds a warning. It is copied. */
+struct err *memleak_parts_warn_text(struct memleak_parts *parts, const char *text);
+
+/* Fills in the sums of all stacks. */
+void memleak_parts_sum(const struct outstanding *all, struct memleak_view *view);
+
+/* Completes the view by the parts and the time, and writes it as text or JSON. */
+void memleak_parts_write(const struct memleak_parts *parts, const struct memleak_wanted *wanted,
+			 struct memleak_view *view, struct buf *out);
+
+#endif

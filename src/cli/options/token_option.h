@@ -1,0 +1,34 @@
+/* The secret that clients of a server must know: from a file or the environment. */
+#ifndef MALLOW_CLI_OPTIONS_TOKEN_OPTION_H
+#define MALLOW_CLI_OPTIONS_TOKEN_OPTION_H
+
+#include "cli/options/options.h"
+#include "hosted/buf.h"
+
+#define TOKEN_VARIABLE "MALLOW_TOKEN"
+
+#define TOKEN_FILE_OPTION                                                                          \
+	{                                                                                          \
+		.name = "token-file", .value = "FILE",                                             \
+		.text = "serve only who knows the token in the file: 'Authorization: Bearer "      \
+			"TOKEN'. "                                                                 \
+			"Without the option it may be in " TOKEN_VARIABLE                          \
+	}
+
+/*
+ * Takes the token out of the environment, so that nothing that is started has it. To be called
+ * once, before there are threads.
+ */
+void token_variable_take(void);
+/* What was there; NULL: nothing. */
+const char *token_variable(void);
+
+/*
+ * file: the id of the option. *ret: the token, which lies in room, or was in the environment; NULL:
+ * none was given. false: it is no valid token, an error was printed, and *status is the command's
+ * exit status.
+ */
+bool token_option(const struct options *options, int file, struct buf *room, const char **ret,
+		  int *status);
+
+#endif

@@ -1,0 +1,147 @@
+#include "cli/recordings/core_files.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/cli.h"
+#include "cli/recordings/stored_core.h"
+#include "coredump/core_elf.h"
+#include "hosted/cleanup.h"
+#include "symbols/elf_image.h"
+
+void core_files_deinit(struct core_files *files)
+{
+	free(files->stored);
+	*files = (struct core_files){0};
+}
+
+/* Whether the file is a program or library, not a core dump. */
+static bool is_program(const char *path)
+{
+	struct elf_image *image;
+	struct err *err = elf_image_open(path, &image);
+	bool loadable;
+
+	if (err) {
+		err_destroy(err);
+		return false;
+	}
+	// A dump of memory may begin with a program's first page, which says the same of itself.
+	loadable = elf_image_is_loadable(image) && elf_image_section(image, ".shstrtab");
+	elf_image_close(image);
+	return loadable;
+}
+
+static struct err *find_stored(struct core_files *files)
+{
+	struct err *err = NULL;
+
+	if (!files->wanted.raw && stored_core_is_pid(files->paths[0])) {
+		err = stored_core_find(files->paths[0], &files->stored);
+		files->stored_list[0] = files->stored;
+		files->paths = files->stored_list;
+	}
+	return err;
+}
+
+int core_files_find(const struct options *options, const struct core_files_wanted *wanted,
+		    struct core_files *ret)
+{
+	const char *const *operands = (const char *const *)options->operands;
+	size_t count = (size_t)options->operand_count;
+	bool program = wanted->foreign || (wanted->raw ? is_program(operands[0]) : count > 1);
+
+	*ret = (struct core_files){
+		.program = program ? operands[0] : NULL,
+		.paths = operands + program,
+		.count = count - program,
+		.wanted = *wanted,
+	};
+	if (wanted->foreign && !ret->count)
+		return cli_error(CLI_USAGE, "--addr2line needs the program in front of the dump: "
+					    "mallow core --addr2line CMD PROGRAM CORE");
+	if (!ret->count)
+		return cli_error(CLI_USAGE, "'%s' is a program: which dump of its memory?",
+				 operands[0]);
+	if (!wanted->raw && ret->count > 1)
+		return cli_error(CLI_USAGE, "one core dump at a time, with its program in front: "
+					    "only with --raw there may be several");
+	return cli_report_err(find_stored(ret));
+}
+
+static void put_id(char *text, size_t room, const uint8_t *id, size_t size)
+{
+	for (size_t i = 0; i < size && 2 * i + 3 <= room; i++)
+		snprintf(text + 2 * i, 3, "%02x", id[i]);
+}
+
+/* The module that is the program itself. NULL: no frame was in it. */
+static const struct recorded_module *module_of_program(const struct recording *recording)
+{
+	const char *program = recording_facts(recording)->program;
+	uint32_t count;
+	const struct recorded_module *modules = recording_modules(recording, &count);
+
+	for (uint32_t i = 0; i < count; i++)
+		if (!modules[i].path[0] || strcmp(modules[i].path, program) == 0)
+			return &modules[i];
+	return NULL;
+}
+
+/* Refuses another program than the one that ran. Without build ids nobody can tell. */
+static struct err *check_program(const struct core_files *files, const struct recording *recording)
+{
+	const struct recorded_module *module = module_of_program(recording);
+	cleanup(elf_image_close_at) struct elf_image *image = NULL;
+	char here[2 * ELF_IMAGE_BUILD_ID_MAX + 1] = "", there[sizeof(here)] = "";
+	const uint8_t *id;
+	struct err *err;
+	size_t size;
+
+	err = elf_image_open(files->program, &image);
+	if (err)
+		return err_prefix(err, "no names can be read from '%s'", files->program);
+	if (!elf_image_is_loadable(image))
+		return err_create("'%s' is no program; the order is PROGRAM CORE", files->program);
+	size = elf_image_build_id(image, &id);
+	if (!size || !module || !module->build_id_size ||
+	    elf_image_has_build_id(image, module->build_id, module->build_id_size))
+		return NULL;
+	put_id(here, sizeof(here), id, size);
+	put_id(there, sizeof(there), module->build_id, module->build_id_size);
+	return err_create(
+		"'%s' is not the program that ran: its build id is %s, that of the dumped "
+		"program %s is %s",
+		files->program, here, recording_facts(recording)->program, there);
+}
+
+static bool open_raw(const struct core_files *files, struct loaded *ret)
+{
+	return cli_report_err(recording_open_raw(files->paths, files->count, &ret->recording)) ==
+	       CLI_OK;
+}
+
+bool core_files_open(const struct core_files *files, struct naming *naming, struct loaded *ret)
+{
+	struct loaded loaded = {0};
+	struct err *err = NULL;
+
+	if (!(files->wanted.raw
+		      ? open_raw(files, &loaded)
+		      : loaded_open_needs(files->paths[0], RECORDING_BLOCKS, NULL, &loaded)))
+		return false;
+	if (files->program && !files->wanted.foreign)
+		err = check_program(files, loaded.recording);
+	naming->program = files->program;
+	if (!err)
+		err = symbolized_create(loaded.recording, naming, &loaded.symbolized);
+	if (err) {
+		loaded_close(&loaded);
+		cli_report_err(err);
+		return false;
+	}
+	*ret = loaded;
+	return true;
+}

@@ -1,0 +1,145 @@
+#include "cli/recordings/loaded.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "analysis/facts/run_facts.h"
+#include "analysis/index/index_file.h"
+#include "analysis/views/series_stored.h"
+#include "cli/cli.h"
+#include "cli/recordings/file_kind.h"
+#include "cli/output/progress.h"
+#include "hosted/cleanup.h"
+
+/*
+ * fd: the open file; -1: path is opened. to_finish: blocks that were needed for run facts stay, for
+ * loaded_settle(). ahead: what was loaded already, or NULL. *ret: empty.
+ */
+static struct err *load(const char *path, int fd, unsigned int needs, bool to_finish,
+			struct growing *ahead, struct progress *progress, struct loaded *ret)
+{
+	const struct run_facts *facts;
+	struct err *err;
+
+	if (ahead)
+		err = growing_finish(ahead, progress_update, progress, &ret->recording);
+	else if (fd >= 0)
+		err = recording_open_descriptor(path, fd, needs, &ret->recording);
+	else
+		err = recording_open(path, needs, progress_update, progress, &ret->recording);
+	if (!err && fd < 0)
+		index_file_renew(ret->recording);
+	if (!err && needs & RECORDING_RUN_FACTS)
+		err = to_finish ? recording_run_facts(ret->recording, &facts)
+				: recording_settle_facts(ret->recording);
+	if (err)
+		loaded_close(ret);
+	return err;
+}
+
+/* Says which recording was opened, if a core dump led to one. */
+static void say_followed(const char *path, const struct recording *recording)
+{
+	const char *opened = recording_facts(recording)->path;
+
+	if (strcmp(opened, path) != 0)
+		cli_error(CLI_OK, "'%s' is of a program that was recorded: reading '%s'", path,
+			  opened);
+}
+
+static bool open_with(const char *path, int fd, unsigned int needs, bool to_finish,
+		      struct growing *ahead, const struct naming *naming, struct loaded *ret)
+{
+	cleanup(progress_deinit) struct progress progress = {0};
+	struct loaded loaded = {0};
+	struct err *err;
+
+	progress_init(&progress, "loading");
+	err = fd < 0 ? file_kind_check(path) : NULL;
+	if (!err)
+		err = load(path, fd, needs, to_finish, ahead, &progress, &loaded);
+	// Run facts need every block, sums do not: better a report without findings than none.
+	if (err && err_number(err) == ENOMEM && needs & RECORDING_RUN_FACTS) {
+		err_destroy(err);
+		growing_close(steal(&ahead));
+		err = load(path, fd, needs & ~(unsigned int)RECORDING_RUN_FACTS, false, NULL,
+			   &progress, &loaded);
+	}
+	if (!err && naming)
+		err = symbolized_create(loaded.recording, naming, &loaded.symbolized);
+	growing_close(ahead);
+	progress_deinit(&progress);
+	if (!err)
+		say_followed(path, loaded.recording);
+	if (err) {
+		loaded_close(&loaded);
+		cli_report_err(err);
+		return false;
+	}
+	*ret = loaded;
+	return true;
+}
+
+bool loaded_open_needs(const char *path, unsigned int needs, const struct naming *naming,
+		       struct loaded *ret)
+{
+	return open_with(path, -1, needs, false, NULL, naming, ret);
+}
+
+bool loaded_open(const char *path, const struct naming *naming, struct loaded *ret)
+{
+	return loaded_open_needs(path, RECORDING_SUMS, naming, ret);
+}
+
+bool loaded_open_filterable(const char *path, const struct naming *naming, struct loaded *ret)
+{
+	return loaded_open_needs(path, RECORDING_BLOCKS, naming, ret);
+}
+
+bool loaded_open_errors(const char *path, const struct naming *naming, struct loaded *ret)
+{
+	return loaded_open_needs(path, RECORDING_HEAP_ERRORS, naming, ret);
+}
+
+bool loaded_open_blocks(const char *path, struct loaded *ret)
+{
+	return loaded_open_needs(path, RECORDING_BLOCKS | RECORDING_HEAP_ERRORS, NULL, ret);
+}
+
+bool loaded_open_facts(const char *path, const struct naming *naming, struct loaded *ret)
+{
+	return loaded_open_needs(path, RECORDING_RUN_FACTS, naming, ret);
+}
+
+bool loaded_open_checked(const char *path, const struct naming *naming, struct loaded *ret)
+{
+	return loaded_open_needs(path, RECORDING_CHECKED, naming, ret);
+}
+
+bool loaded_open_to_finish(const char *path, struct growing *ahead, const struct naming *naming,
+			   struct loaded *ret)
+{
+	return open_with(path, -1, LOADED_TO_FINISH, true, ahead, naming, ret);
+}
+
+bool loaded_open_descriptor(const char *name, int fd, const struct naming *naming,
+			    struct loaded *ret)
+{
+	return open_with(name, fd, LOADED_TO_FINISH, true, NULL, naming, ret);
+}
+
+struct err *loaded_settle(struct loaded *loaded)
+{
+	struct err *err = series_keep(loaded->recording);
+
+	return err ? err : recording_settle_facts(loaded->recording);
+}
+
+void loaded_close(struct loaded *loaded)
+{
+	if (loaded->symbolized)
+		symbolized_destroy(loaded->symbolized);
+	if (loaded->recording)
+		recording_close(loaded->recording);
+	*loaded = (struct loaded){0};
+}

@@ -1,0 +1,276 @@
+/* mallow check: a gate for CI. Holds recordings to limits, and tells by its exit status. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/compiler.h"
+#include "cli/report/check_gate.h"
+#include "cli/options/choice_option.h"
+#include "cli/cli.h"
+#include "cli/options/debug_symbols_option.h"
+#include "cli/options/limit_options.h"
+#include "cli/options/moment_operand.h"
+#include "cli/recordings/newest.h"
+#include "cli/options/options.h"
+#include "cli/output/output.h"
+#include "cli/options/plumbing_option.h"
+#include "cli/recordings/recording_paths.h"
+#include "cli/options/suppressions_file.h"
+#include "hosted/cleanup.h"
+#include "report/words/shell_word.h"
+
+/* The first options are the limits: their ids are those of enum check. */
+enum {
+	BASELINE = CHECKS,
+	TOLERANCE,
+	ALLOW_INCOMPLETE,
+	ALLOW_UNSEEN,
+	SUPPRESSIONS,
+	MERGE,
+	FORMAT,
+	OUTPUT,
+	HTML,
+	PLUMBING,
+	DEBUG_SYMBOLS
+};
+
+static const struct option_spec options_of_check[] = {
+#define CHECK LIMIT_OPTIONS_CHECK
+#include "analysis/checks/checks.def"
+#undef CHECK
+	[BASELINE] = {.name = "baseline",
+		      .value = "RECORDING",
+		      .text = "peak, leaked, calls and temporary calls may be no more than in this "
+			      "older recording"},
+	[TOLERANCE] = {.name = "tolerance",
+		       .value = "N%",
+		       .text = "with --baseline: so much more is allowed",
+		       .standard = "0%"},
+	[ALLOW_INCOMPLETE] = {.name = "allow-incomplete",
+			      .text = "judge what is there of a recording that was cut short, lost "
+				      "events or is damaged"},
+	[ALLOW_UNSEEN] = {.name = "allow-unseen",
+			  .text = "judge what was seen of a program whose memory mallow sees in "
+				  "part: it has an allocator of its own"},
+	[SUPPRESSIONS] = {.name = "suppressions",
+			  .value = "FILE",
+			  .text = "leaks that are known are not counted: see report"},
+	[MERGE] = {.name = "merge", .text = "all recordings as one: see report"},
+	[FORMAT] = {.name = "format",
+		    .value = "FORMAT",
+		    .text = "how results are written",
+		    .standard = "text",
+		    .choices = check_formats},
+	[OUTPUT] = {.name = "output",
+		    .letter = 'o',
+		    .value = "FILE",
+		    .text = "file to write instead of standard output"},
+	[HTML] = {.name = "html",
+		  .value = "FILE",
+		  .text = "write the recording as a page in one file, too, with the results on "
+			  "top: for CI to keep"},
+	[PLUMBING] = PLUMBING_OPTION,
+	[DEBUG_SYMBOLS] = DEBUG_SYMBOLS_OPTION,
+};
+
+static const int exclusive[][2] = {{CHECK_GROWTH, MERGE}, {HTML, MERGE}};
+
+/* What is wanted, and the memory that it is in. */
+struct check_options {
+	struct check_wanted wanted;
+	struct filter *filter;
+	struct suppressions *suppressions;
+	struct symbolizer *symbolizer;
+	struct plumbing *plumbing;
+	struct buf query; /* for --html: the conditions, as a request has them */
+	char *conditions, *directory, *old_path;
+};
+
+static void check_options_deinit(struct check_options *check)
+{
+	filter_destroy(check->filter);
+	suppressions_destroy(check->suppressions);
+	if (check->symbolizer)
+		symbolizer_destroy(check->symbolizer);
+	if (check->plumbing)
+		plumbing_destroy(check->plumbing);
+	free(check->conditions);
+	free(check->directory);
+	free(check->old_path);
+	buf_deinit(&check->query);
+}
+
+static bool read_baseline(const struct command *command, const struct options *options,
+			  struct check_options *check)
+{
+	if (options->values[TOLERANCE] && !options->values[BASELINE]) {
+		cli_error(CLI_USAGE, "--tolerance needs --baseline");
+		return false;
+	}
+	return percent_option(command, options, TOLERANCE, &check->wanted.tolerance);
+}
+
+static bool read_options(const struct command *command, const struct options *options,
+			 struct check_options *check)
+{
+	int format = CHECK_TEXT;
+
+	if (!options_operands(command, options, 1, INT32_MAX, "a recording") ||
+	    !limit_options_read(command, options, BASELINE, &check->wanted.limits) ||
+	    !read_baseline(command, options, check) ||
+	    !choice_option(command, options, FORMAT, &format) ||
+	    !options_exclusive(command, options, exclusive, ARRAY_COUNT(exclusive)) ||
+	    !filter_options_read(command, options, &check->filter) ||
+	    !filter_options_exclude(command, options, MERGE))
+		return false;
+	check->wanted.format = (enum check_format)format;
+	check->wanted.sides.filter = check->filter;
+	check->wanted.sides.needs =
+		RECORDING_CHECKED |
+		(check->wanted.limits.has[CHECK_GROWTH] && !check->filter ? RECORDING_RUN_FACTS
+									  : 0u);
+	check->wanted.baseline = options->values[BASELINE];
+	check->wanted.output = options->values[OUTPUT];
+	check->wanted.merge = options->values[MERGE] != NULL;
+	check->wanted.about.allow_incomplete = options->values[ALLOW_INCOMPLETE] != NULL;
+	check->wanted.about.allow_unseen = options->values[ALLOW_UNSEEN] != NULL;
+	return true;
+}
+
+static void put_option(struct buf *buf, const char *name, const char *value)
+{
+	if (!value)
+		return;
+	buf_printf(buf, " --%s ", name);
+	shell_word_put(buf, value);
+}
+
+/* The options with which a report shows what is judged. NULL: no memory. */
+static char *make_conditions(const struct command *command, const struct options *options)
+{
+	static const int same[] = {SUPPRESSIONS, PLUMBING};
+	cleanup(buf_deinit) struct buf buf = BUF_EMPTY;
+
+	buf_text(&buf, options->values[MERGE] ? " --merge" : "");
+	filter_options_put(&buf, command, options);
+	for (size_t i = 0; i < ARRAY_COUNT(same); i++)
+		put_option(&buf, options_of_check[same[i]].name, options->values[same[i]]);
+	for (size_t i = 0; i < options->many_count; i++)
+		put_option(&buf, options_of_check[DEBUG_SYMBOLS].name, options->many[i]);
+	return buf_take(&buf);
+}
+
+/* The directory that paths of sources are shown from: "" for the root, and if it is not known. */
+static char *make_directory(void)
+{
+	char *directory = getcwd(NULL, 0);
+
+	if (directory && strcmp(directory, "/") != 0)
+		return directory;
+	free(directory);
+	return strdup("");
+}
+
+/* Says what `mallow diff` is to be told, unless several files are merged: it takes a directory. */
+static struct err *name_baseline(const struct options *options, struct check_options *check)
+{
+	cleanup(buf_deinit) struct buf path = BUF_EMPTY;
+
+	if (!options->values[BASELINE] || options->values[MERGE])
+		return NULL;
+	shell_path_put(&path, options->values[BASELINE]);
+	check->old_path = buf_take(&path);
+	check->wanted.about.baseline = check->old_path;
+	return check->old_path ? NULL : err_no_memory();
+}
+
+/* Says what the page is made of, if one is wanted. */
+static struct err *take_html(const struct command *command, const struct options *options,
+			     const struct recording_paths *paths, struct check_options *check)
+{
+	struct check_wanted *wanted = &check->wanted;
+
+	wanted->html_output = options->values[HTML];
+	if (!wanted->html_output)
+		return NULL;
+	if (paths->items.count != 1)
+		return err_create("--html wants one recording, not %zu", paths->items.count);
+	filter_options_put_query(&check->query, command, options);
+	wanted->html = (struct html_export){
+		.path = paths->items.items[0],
+		.debug_paths = options->many,
+		.conditions = buf_string(&check->query),
+		.nodes = HTML_FILE_NODES,
+	};
+	return wanted->html.conditions ? NULL : err_no_memory();
+}
+
+/* Reads the files that options name. */
+static struct err *read_files(const struct command *command, const struct options *options,
+			      struct check_options *check)
+{
+	struct err *err = plumbing_option_read(options->values[PLUMBING], &check->plumbing);
+
+	if (!err && options->values[SUPPRESSIONS])
+		err = suppressions_file_read(options->values[SUPPRESSIONS], &check->suppressions);
+	if (err)
+		return err;
+	check->wanted.sides.suppressions = check->suppressions;
+	check->wanted.sides.naming =
+		(struct naming){.symbolizer = check->symbolizer, .plumbing = check->plumbing};
+	check->conditions = make_conditions(command, options);
+	check->directory = make_directory();
+	if (!check->conditions || !check->directory)
+		return err_no_memory();
+	check->wanted.about.tool = program_invocation_name;
+	check->wanted.about.conditions = check->conditions;
+	check->wanted.about.directory = check->directory;
+	return name_baseline(options, check);
+}
+
+static int run(const struct command *command, const struct options *given)
+{
+	struct options all = *given;
+	const struct options *options = &all;
+	cleanup(recording_paths_deinit) struct recording_paths paths = {0};
+	cleanup(check_options_deinit) struct check_options check = {0};
+	struct err *err;
+
+	buf_init(&check.query);
+	if (!moment_operands_take(command, &all) || !read_options(command, options, &check) ||
+	    !output_spares(options, OUTPUT) || !output_spares(options, HTML))
+		return CLI_USAGE;
+	if (!debug_symbols_open(options, &check.symbolizer))
+		return CLI_UNSURE;
+	err = read_files(command, options, &check);
+	if (!err)
+		err = options->values[MERGE] ? newest_find_merged(options, &paths)
+					     : recording_paths_find(options, &paths);
+	if (!err)
+		err = take_html(command, options, &paths, &check);
+	return err ? check_gate_unsure(err) : check_gate_run(&check.wanted, &paths);
+}
+
+const struct command_body command_check = {
+	.options = options_of_check,
+	.option_count = sizeof(options_of_check) / sizeof(options_of_check[0]),
+	.filters = true,
+	.coloured = true,
+	.run = run,
+	.details =
+		"Exits with 0 if all limits hold; 1 if one is broken; 2 if the command line is "
+		"wrong; 3 if that cannot be told, because a recording cannot be read, is "
+		"incomplete, does not have the number, or is of a program whose memory mallow "
+		"sees in part. Of several recordings each is judged, "
+		"and the highest status counts.\n\n"
+		"Sizes are as elsewhere: 200M is 200 times 1024 times 1024 bytes. Limits are about "
+		"the sums that report shows: with conditions about the blocks that match, with "
+		"--suppressions without these leaks. Growth is the rate of the finding "
+		"never_freed_grows, of the function that has most; with conditions it is that of "
+		"all blocks that match. Several recordings as one have none.\n\n"
+		"text: for people. junit: XML, a suite for each recording, a test for each limit. "
+		"sarif: SARIF 2.1.0, for code scanning. github: annotations, to be printed by a "
+		"job of GitHub Actions. Sources below the current directory are named from there "
+		"on.",
+};

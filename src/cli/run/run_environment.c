@@ -1,0 +1,166 @@
+#include "cli/run/run_environment.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/preload.h"
+#include "cli/options/setting_options.h"
+#include "hosted/cleanup.h"
+#include "trace/registry.h"
+
+/* The variables of FORCE_MALLOC: each makes a language's allocator call malloc for every block. */
+static const char *const forcing[][2] = {
+	{"PYTHONMALLOC", "malloc"}, /* Python's own allocator, for blocks up to 512 bytes */
+	{"GLIBCXX_FORCE_NEW", "1"}, /* libstdc++'s __pool_alloc and __mt_alloc */
+	{"USE_ZEND_ALLOC", "0"},    /* PHP's own allocator, for all blocks */
+	{"G_SLICE",
+	 "always-malloc"},         /* GLib's slices, for small blocks; from 2.76 on it has none */
+	{"ERL_FLAGS", "+Mea min"}, /* Erlang's allocators: all that can be disabled */
+	{"SYSTEMD_MEMPOOL", "0"},  /* systemd's tools: the pools of hash tables */
+};
+#define FORCING (sizeof(forcing) / sizeof(forcing[0]))
+
+/* The settings, LD_PRELOAD, ASAN_OPTIONS, registry, parent and directory. */
+#define MADE_MAX (SETTING_COUNT + 5 + FORCING)
+
+/*
+ * Room for the id of a recording. The agent writes its own over it, without allocating, so that the
+ * program's children know their parent.
+ */
+#define NO_PARENT "00000000000000000000000000000000"
+
+static bool same_name(const char *a, const char *b)
+{
+	size_t length = strcspn(a, "=");
+
+	return strncmp(a, b, length) == 0 && b[length] == '=';
+}
+
+/* Adds the variable name=value. */
+static struct err *make(struct run_environment *environment, const char *name, const char *value)
+{
+	size_t i = 0;
+
+	while (environment->made[i])
+		i++;
+	if (asprintf(&environment->made[i], "%s=%s", name, value) < 0) {
+		environment->made[i] = NULL;
+		return err_no_memory();
+	}
+	return NULL;
+}
+
+static struct err *make_preload(struct run_environment *environment, const char *library)
+{
+	const char *users = getenv("LD_PRELOAD");
+	auto_free char *value = NULL;
+	size_t front;
+
+	if (!users)
+		users = "";
+	front = preload_front(users);
+	if (asprintf(&value, "%.*s%s%s%s%s", (int)front, users, front ? ":" : "", library,
+		     users[front] && !front ? ":" : "", users + front) < 0)
+		return err_no_memory();
+	return make(environment, "LD_PRELOAD", value);
+}
+
+/*
+ * A program that gcc built with -fsanitize=address refuses to start if a library comes before
+ * libasan, unless ASAN_OPTIONS allows it. Ours may: it calls the sanitizer's malloc. Options that
+ * the user has set come last, and win.
+ */
+static struct err *make_asan_options(struct run_environment *environment)
+{
+	const char *users = getenv("ASAN_OPTIONS");
+	auto_free char *value = NULL;
+
+	if (asprintf(&value, "verify_asan_link_order=0%s%s", users && *users ? ":" : "",
+		     users ? users : "") < 0)
+		return err_no_memory();
+	return make(environment, "ASAN_OPTIONS", value);
+}
+
+/* Where there is no current directory, programs find out by themselves that they have none. */
+static struct err *make_directory(struct run_environment *environment)
+{
+	auto_free char *directory = getcwd(NULL, 0);
+
+	return directory ? make(environment, RUN_DIRECTORY_VARIABLE, directory) : NULL;
+}
+
+static struct err *make_forcing(struct run_environment *environment)
+{
+	struct err *err = NULL;
+
+	for (size_t i = 0; !err && i < FORCING; i++)
+		if (!getenv(forcing[i][0]))
+			err = make(environment, forcing[i][0], forcing[i][1]);
+	return err;
+}
+
+/* Joins our variables and the rest of the tool's environment. */
+static struct err *merge(struct run_environment *environment)
+{
+	size_t count = 0, used = 0;
+
+	while (environ[count])
+		count++;
+	environment->variables = calloc(count + MADE_MAX + 1, sizeof(char *));
+	if (!environment->variables)
+		return err_no_memory();
+	for (size_t i = 0; environment->made[i]; i++)
+		environment->variables[used++] = environment->made[i];
+	for (size_t i = 0; i < count; i++) {
+		bool replaced = false;
+
+		for (size_t j = 0; environment->made[j]; j++)
+			replaced |= same_name(environment->made[j], environ[i]);
+		if (!replaced)
+			environment->variables[used++] = environ[i];
+	}
+	return NULL;
+}
+
+struct err *run_environment_create(const struct options *options, const char *library,
+				   const char *registry, struct run_environment *ret)
+{
+	cleanup(run_environment_deinit) struct run_environment environment = {0};
+	struct err *err;
+
+	environment.made = calloc(MADE_MAX + 1, sizeof(char *));
+	if (!environment.made)
+		return err_no_memory();
+	err = make_preload(&environment, library);
+	if (!err)
+		err = make_asan_options(&environment);
+	for (int i = 0; !err && i < SETTING_COUNT; i++) {
+		if (options->values[i])
+			err = make(&environment, setting_info(i)->variable, options->values[i]);
+	}
+	if (!err && setting_options_value(options, SETTING_FORCE_MALLOC))
+		err = make_forcing(&environment);
+	if (!err)
+		err = make(&environment, REGISTRY_VARIABLE, registry);
+	if (!err)
+		err = make(&environment, "MALLOW_PARENT", NO_PARENT);
+	if (!err)
+		err = make_directory(&environment);
+	if (!err)
+		err = merge(&environment);
+	if (err)
+		return err;
+	*ret = environment;
+	environment = (struct run_environment){0};
+	return NULL;
+}
+
+void run_environment_deinit(struct run_environment *environment)
+{
+	for (size_t i = 0; environment->made && environment->made[i]; i++)
+		free(environment->made[i]);
+	free(environment->made);
+	free(environment->variables);
+	*environment = (struct run_environment){0};
+}

@@ -1,0 +1,23 @@
+/* The environment that `mallow run` gives to the program. */
+#ifndef MALLOW_CLI_RUN_RUN_ENVIRONMENT_H
+#define MALLOW_CLI_RUN_RUN_ENVIRONMENT_H
+
+#include "cli/options/options.h"
+#include "hosted/err.h"
+
+struct run_environment {
+	char **variables; /* NULL-terminated, as execve() takes it */
+	char **made;      /* the ones to be freed, NULL-terminated */
+};
+
+/*
+ * Makes the program's environment: the tool's own, plus the library in LD_PRELOAD (base/preload.h
+ * says where), the settings given as options (options->values is indexed by enum setting), and
+ * MALLOW_REGISTRY, where recordings are announced (trace/registry.h).
+ */
+struct err *run_environment_create(const struct options *options, const char *library,
+				   const char *registry, struct run_environment *ret);
+/* Accepts a zeroed struct. */
+void run_environment_deinit(struct run_environment *environment);
+
+#endif

@@ -1,0 +1,277 @@
+#include "report/views/summary.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "report/views/core_facts.h"
+#include "report/words/format.h"
+
+struct loss_text {
+	const char *text;
+	bool events;
+};
+
+static const struct loss_text losses[TRACE_LOSS_COUNTERS] = {
+#define LOSS(number, NAME, name, loses_events, text) [number] = {text, loses_events},
+#include "trace/losses.def"
+#undef LOSS
+};
+
+static void put_label(struct buf *buf, const struct style *style, const char *label,
+		      const char *value)
+{
+	buf_printf(buf, "  %-10s", label);
+	style_printf(buf, style, STYLE_STRONG, "%10s", value);
+	buf_text(buf, "  ");
+}
+
+/* Merged recordings have a peak only if their clocks can be compared. */
+static void put_peak(struct buf *buf, const struct recording_facts *facts,
+		     const struct recording_summary *sum, bool exact)
+{
+	struct formatted blocks = format_counted(sum->peak_blocks, "block", exact);
+
+	if (facts->peaks_added)
+		buf_printf(buf, "the processes' own added up, %s: no common clock\n", blocks.text);
+	else if (facts->processes > 1)
+		buf_printf(buf, "live at once in all of them, %s, at %s\n", blocks.text,
+			   format_time(sum->peak_time_ns).text);
+	else
+		buf_printf(buf, "live at once, in %s, at %s of %s\n", blocks.text,
+			   format_time(sum->peak_time_ns).text,
+			   format_time(facts->duration_ns).text);
+}
+
+/*
+ * A block without a free leaked only if all frees are in the recording, and the program came to its
+ * end.
+ */
+static void put_leaked(struct buf *buf, const struct style *style,
+		       const struct recording_facts *facts, const struct recording_summary *sum)
+{
+	struct formatted blocks = format_counted(sum->leaked_blocks, "block", style->exact);
+
+	put_label(buf, style, "leaked", format_bytes(sum->leaked_bytes, style->exact).text);
+	if (facts->core)
+		buf_printf(buf, "live then, in %s: may be no leaks\n", blocks.text);
+	else if (facts->writing)
+		buf_printf(buf, "live now, in %s not freed so far\n", blocks.text);
+	else if (facts->end_reason == TRACE_END_DETACHED)
+		buf_printf(buf, "live at the end, in %s not freed by then\n", blocks.text);
+	else if (facts->complete)
+		buf_printf(buf, "live at the end, in %s never freed\n", blocks.text);
+	else if (!facts->ended && facts->processes <= 1 && !recording_facts_have_gaps(facts))
+		buf_printf(buf, "live when it was cut short, in %s: may be no leaks\n",
+			   blocks.text);
+	else
+		buf_printf(buf, "in %s: may be no leaks, as frees may be missing\n", blocks.text);
+}
+
+/* The program's own pools. What they hold is part of the numbers above. */
+static void put_pools(struct buf *buf, const struct style *style, const struct recording *recording)
+{
+	const struct recording_summary *sum = recording_pool_sum(recording);
+	uint32_t count;
+
+	recording_pools(recording, &count);
+	if (!count)
+		return;
+	put_label(buf, style, "pools", format_bytes(sum->peak_bytes, style->exact).text);
+	buf_printf(buf, "held %s by %s of its own, in %s (--pools)\n",
+		   recording_facts(recording)->processes > 1 ? "at most" : "at once",
+		   format_counted(count, "pool", style->exact).text,
+		   format_counted(sum->peak_blocks, "block", style->exact).text);
+}
+
+static void write_moment(struct buf *buf, const struct style *style,
+			 const struct recording *recording)
+{
+	const struct recording_summary *sum = recording_summary(recording);
+	const struct recording_facts *facts = recording_facts(recording);
+
+	put_label(buf, style, "live", format_bytes(sum->peak_bytes, style->exact).text);
+	buf_printf(buf, "in %s\n", format_counted(sum->peak_blocks, "block", style->exact).text);
+	put_label(buf, style, "leaked", format_bytes(sum->leaked_bytes, style->exact).text);
+	buf_printf(buf, "of that, in %s%s\n",
+		   format_counted(sum->leaked_blocks, "block", style->exact).text,
+		   facts->writing                            ? " not freed so far"
+		   : facts->end_reason == TRACE_END_DETACHED ? " not freed to the end"
+							     : " never freed");
+}
+
+void summary_write(struct buf *buf, const struct style *style, const struct recording *recording,
+		   enum summary_of of)
+{
+	const struct recording_summary *sum = recording_summary(recording);
+	const struct recording_facts *facts = recording_facts(recording);
+	bool exact = style->exact;
+
+	if (of == SUMMARY_OF_MOMENT)
+		return write_moment(buf, style, recording);
+
+	put_label(buf, style, "peak", format_bytes(sum->peak_bytes, exact).text);
+	put_peak(buf, facts, sum, exact);
+	put_leaked(buf, style, facts, sum);
+	put_label(buf, style, "total", format_bytes(sum->total_bytes, exact).text);
+	buf_printf(buf, "allocated in %s\n", format_counted(sum->calls, "call", exact).text);
+	// Temporary is not known for a sample, where allocations in between are missing; nor for a
+	// filter with CULL, because culled ones are known by site only.
+	if (facts->sample_mean || (facts->filtered && facts->cull_ns))
+		return put_pools(buf, style, recording);
+	put_label(buf, style, "temporary", format_count(sum->temporary, exact).text);
+	if (sum->calls)
+		buf_printf(buf, "calls, %s: freed before their thread allocated again\n",
+			   format_percent(sum->temporary, sum->calls).text);
+	else
+		buf_text(buf, "calls\n");
+	put_pools(buf, style, recording);
+}
+
+/* What the blocks are that were not freed: leaks, if all is known. */
+static const char *not_freed(const struct recording_facts *facts)
+{
+	if (facts->core)
+		return "live then";
+	if (facts->live || facts->writing)
+		return "live now";
+	if (facts->end_reason == TRACE_END_DETACHED)
+		return "not freed by then";
+	if (facts->complete)
+		return "never freed";
+	if (!facts->ended && facts->processes <= 1 && !recording_facts_have_gaps(facts))
+		return "live when it was cut short";
+	return "not freed, as far as is known";
+}
+
+#define BRIEF_LEAST  76 /* narrower lines have one number each */
+#define BRIEF_SECOND 40 /* where the second number of a line begins, if there is room */
+
+/* Writes a number and what it is. column: where in the line it begins. Returns where it ends. */
+static size_t put_brief(struct buf *buf, const struct style *style, struct formatted value,
+			const char *words, size_t column)
+{
+	size_t gap = column && column < BRIEF_SECOND ? BRIEF_SECOND - column : 0;
+
+	if (column && style->width && style->width < BRIEF_LEAST) {
+		buf_char(buf, '\n');
+		gap = column = 0;
+	}
+	buf_repeat(buf, ' ', gap);
+	style_printf(buf, style, STYLE_STRONG, "%10s", value.text);
+	buf_printf(buf, "  %s", words);
+	return column + gap + 12 + strlen(words);
+}
+
+void summary_write_brief(struct buf *buf, const struct style *style,
+			 const struct recording *recording)
+{
+	const struct recording_summary *sum = recording_summary(recording);
+	const struct recording_facts *facts = recording_facts(recording);
+	bool exact = style->exact;
+	char words[160];
+	size_t column;
+
+	snprintf(words, sizeof(words), "peak, in %s",
+		 format_counted(sum->peak_blocks, "block", exact).text);
+	column = put_brief(buf, style, format_bytes(sum->peak_bytes, exact), words, 0);
+	snprintf(words, sizeof(words), "allocations, %s in all",
+		 format_bytes(sum->total_bytes, exact).text);
+	put_brief(buf, style, format_count(sum->calls, exact), words, column);
+	snprintf(words, sizeof(words), "%s, in %s", not_freed(facts),
+		 format_counted(sum->leaked_blocks, "block", exact).text);
+	buf_char(buf, '\n');
+	column = put_brief(buf, style, format_bytes(sum->leaked_bytes, exact), words, 0);
+	// Not known for a sample: see summary_write().
+	if (!facts->sample_mean)
+		put_brief(buf, style, format_percent(sum->temporary, sum->calls), "temporary",
+			  column);
+	buf_char(buf, '\n');
+	put_pools(buf, style, recording);
+}
+
+static void put_gap(struct buf *buf, const struct style *style, uint64_t count, const char *what,
+		    const char *text)
+{
+	style_begin(buf, style, STYLE_WARN);
+	buf_printf(buf, "  ! %s %s%s%s\n", format_count(count, true).text, what,
+		   *what && *text ? ": " : "", text);
+	style_end(buf, style);
+}
+
+void summary_write_gaps(struct buf *buf, const struct style *style,
+			const struct recording *recording)
+{
+	const struct recording_facts *facts = recording_facts(recording);
+
+	for (int i = 0; i < TRACE_LOSS_COUNTERS; i++) {
+		if (!facts->losses[i])
+			continue;
+		if (!losses[i].text)
+			put_gap(buf, style, facts->losses[i], "lost", "for a newer agent's reason");
+		else
+			put_gap(buf, style, facts->losses[i], losses[i].events ? "lost" : "",
+				losses[i].text);
+	}
+	if (facts->missing_chunks)
+		put_gap(buf, style, facts->missing_chunks,
+			facts->missing_chunks == 1 ? "chunk missing" : "chunks missing", "");
+	if (!facts->damaged_chunks)
+		return;
+	style_begin(buf, style, STYLE_WARN);
+	buf_printf(buf, "  ! %s damaged, the first at offset %" PRIu64 ": expected %s\n",
+		   format_counted(facts->damaged_chunks, "chunk", true).text, facts->first_damage,
+		   facts->first_damage_text ? facts->first_damage_text : "a chunk");
+	style_end(buf, style);
+}
+
+/* How the program ended. NULL: with a status, or by a signal. */
+static const char *end_without_status(const struct recording_facts *facts)
+{
+	if (facts->writing)
+		return "still running";
+	if (facts->core && !facts->ended)
+		return core_facts_end(facts);
+	// Firmware has no processes.
+	if (facts->live && !facts->pid)
+		return "as its memory was dumped";
+	// If the recording stopped before, it does not know how the program ended. `mallow run`
+	// may have waited for it.
+	if (!facts->ended && facts->end_reason != TRACE_END_STOPPED &&
+	    !(facts->watched && facts->end_reason != TRACE_END_UNKNOWN))
+		return "cut short: killed or crashed";
+	switch (facts->end_reason) {
+	case TRACE_END_EXIT:
+	case TRACE_END_FAST_EXIT:
+		return NULL;
+	case TRACE_END_EXEC:
+		return "executed another program";
+	case TRACE_END_NEXT:
+		return "until the next start, with a recording of its own";
+	case TRACE_END_STOPPED:
+		return facts->attached ? "recording stopped early by mallow"
+				       : "recording stopped early by the agent";
+	case TRACE_END_DETACHED:
+		return "still running when mallow detached";
+	case TRACE_END_SIGNAL:
+		return NULL;
+	case TRACE_END_UNKNOWN:
+		break;
+	}
+	return "ended";
+}
+
+void summary_put_end(struct buf *buf, const struct recording_facts *facts)
+{
+	const char *text = end_without_status(facts);
+
+	if (text)
+		buf_text(buf, text);
+	else if (facts->end_reason == TRACE_END_SIGNAL)
+		buf_printf(buf, "ended by signal %u (%s)", facts->end_status,
+			   strsignal((int)facts->end_status));
+	else
+		buf_printf(buf, "%s with status %u",
+			   facts->end_reason == TRACE_END_EXIT ? "exited" : "left by _exit",
+			   facts->end_status);
+}

@@ -1,0 +1,244 @@
+/* /maps and /export/maps.csv: the mappings that the program made itself, as bytehound has them
+ * since 0.9. */
+#include <stdlib.h>
+#include <sys/mman.h>
+
+#include "analysis/filter/filter_maps.h"
+#include "analysis/views/jemalloc.h"
+#include "hosted/cleanup.h"
+#include "report/csv/csv_report.h"
+#include "server/answers/map_json.h"
+#include "server/routes/route.h"
+
+/* The choices of sort_by. */
+enum { BY_TIME, BY_ADDRESS, BY_SIZE, BY_PEAK };
+
+/* The choices of readable and others. */
+enum map_wanted { WANT_ALL, WANT_TRUE, WANT_FALSE };
+
+struct maps {
+	struct map_page page;
+	uint32_t *order; /* those that match */
+	uint64_t count;
+	uint64_t at, end; /* the page */
+	bool begun;
+	struct json_writer json;
+};
+
+static void drop_maps(void *state)
+{
+	struct maps *maps = state;
+
+	map_lives_deinit(&maps->page.lives);
+	dataset_release(maps->page.dataset);
+	free(maps->order);
+	free(maps);
+}
+
+static struct err *make_maps(void *state, struct buf *buf, bool *done)
+{
+	struct maps *maps = state;
+	struct json_writer *json = &maps->json;
+	struct err *err = NULL;
+
+	if (!maps->begun) {
+		json_init(json, buf, false);
+		json_object(json);
+		json_key(json, "maps");
+		json_array(json);
+		maps->begun = true;
+	}
+	dataset_lock(maps->page.dataset);
+	while (!err && buf->size < BODY_PIECE && maps->at < maps->end)
+		err = map_json_put(json, &maps->page, maps->order[maps->at++]);
+	dataset_unlock(maps->page.dataset);
+	if (maps->at == maps->end) {
+		json_end(json);
+		json_field_u64(json, "total_count", maps->count);
+		json_end(json);
+		*done = true;
+	}
+	return err;
+}
+
+static struct err *put_csv(struct csv_writer *csv, const struct map_page *page, uint32_t number,
+			   struct buf *scratch)
+{
+	const struct map_life *life = &page->lives.items[number];
+	const struct mapping_operation *made = &page->operations[life->made];
+	const struct report_subject subject = {.recording = page->dataset->recording,
+					       .symbolized = page->dataset->symbolized};
+	uint32_t count;
+	const struct recorded_thread *threads = recording_threads(subject.recording, &count);
+	struct err *err;
+
+	csv_u64(csv, number);
+	csv_u64(csv, life->address);
+	csv_u64(csv, life->length);
+	csv_u64(csv, life->left);
+	csv_u64(csv, made->time_ns);
+	if (life->gone == RECORDING_NONE)
+		csv_empty(csv);
+	else
+		csv_u64(csv, page->operations[life->gone].time_ns);
+	if (made->thread < count)
+		csv_u64(csv, threads[made->thread].tid);
+	else
+		csv_empty(csv);
+	csv_u64(csv, !!(made->protection & PROT_READ));
+	csv_u64(csv, !!(made->protection & PROT_WRITE));
+	csv_u64(csv, !!(made->protection & PROT_EXEC));
+	csv_u64(csv, !!(made->flags & MAP_SHARED));
+	csv_text(csv, made->fd < 0 ? NULL : "file");
+	csv_u64(csv, made->stack);
+	err = csv_report_stack(csv, &subject, made->stack, scratch);
+	csv_end_row(csv);
+	return err;
+}
+
+/* There are few mappings: the file is made as a whole. */
+static struct err *write_csv(struct maps *maps, struct reply *reply)
+{
+	cleanup(buf_deinit) struct buf buf = BUF_EMPTY, scratch = BUF_EMPTY;
+	struct csv_writer csv = {.buf = &buf};
+	struct err *err = NULL;
+
+	csv_words(&csv, "id address size left made_ns gone_ns thread readable writable executable "
+			"shared name backtrace_id " CSV_REPORT_STACK);
+	dataset_lock(maps->page.dataset);
+	while (!err && maps->at < maps->end)
+		err = put_csv(&csv, &maps->page, maps->order[maps->at++], &scratch);
+	dataset_unlock(maps->page.dataset);
+	return err ? err : reply_whole(reply, &buf);
+}
+
+static bool is_wanted(const struct request *request, enum parameter_id id, bool value)
+{
+	unsigned int wanted = request->choices[id];
+
+	return wanted == WANT_ALL || (wanted == WANT_TRUE) == value;
+}
+
+/* By what is no condition of filter.def. As in bytehound neither bound of peak_rss is inclusive. */
+static bool has_kind(const struct request *request, const struct recording *recording,
+		     const struct mapping_operation *made)
+{
+	return is_wanted(request, PARAMETER_MAP_READABLE, made->protection & PROT_READ) &&
+	       is_wanted(request, PARAMETER_MAP_WRITABLE, made->protection & PROT_WRITE) &&
+	       is_wanted(request, PARAMETER_MAP_EXECUTABLE, made->protection & PROT_EXEC) &&
+	       is_wanted(request, PARAMETER_MAP_JEMALLOC,
+			 jemalloc_called(recording, made->stack)) &&
+	       is_wanted(request, PARAMETER_MAP_BYTEHOUND, false) &&
+	       !request->given[PARAMETER_MAP_PEAK_MIN] &&
+	       (!request->given[PARAMETER_MAP_PEAK_MAX] ||
+		request->numbers[PARAMETER_MAP_PEAK_MAX] > 0);
+}
+
+/* Puts the mappings that are asked for into maps->order. Call it under the lock. */
+static struct err *choose(struct request *request, struct reply *reply, struct maps *maps)
+{
+	cleanup(filter_match_deinit) struct filter_match match = {0};
+	const struct recording *recording = maps->page.dataset->recording;
+	const struct map_lives *lives = &maps->page.lives;
+	bool one = request->given[PARAMETER_MAP_ID];
+	struct err *err = filter_maps(request->filter, recording, maps->page.dataset->symbolized,
+				      lives, &match);
+
+	if (err)
+		return reply_refuse_err(reply, err);
+	maps->order = malloc((lives->count + 1) * sizeof(*maps->order));
+	if (!maps->order)
+		return err_no_memory();
+	for (uint32_t i = 0; i < lives->count; i++)
+		if (one ? i == request->numbers[PARAMETER_MAP_ID]
+			: (match.words[i / 64] >> i % 64 & 1) &&
+				    has_kind(request, recording,
+					     &maps->page.operations[lives->items[i].made]))
+			maps->order[maps->count++] = i;
+	return NULL;
+}
+
+struct sort {
+	const struct map_life *lives;
+	unsigned int by;
+};
+
+/* What is mapped with the same call is in the order of the calls, as by time. */
+static uint64_t key_of(const struct sort *sort, uint32_t number)
+{
+	const struct map_life *life = &sort->lives[number];
+
+	return sort->by == BY_ADDRESS ? life->address : sort->by == BY_SIZE ? life->length : 0;
+}
+
+static int compare(const void *left, const void *right, void *argument)
+{
+	uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
+	uint64_t a_key = key_of(argument, a), b_key = key_of(argument, b);
+
+	if (a_key != b_key)
+		return a_key < b_key ? -1 : 1;
+	return (a > b) - (a < b);
+}
+
+static void sort_maps(const struct request *request, struct maps *maps)
+{
+	struct sort sort = {maps->page.lives.items, request->choices[PARAMETER_MAP_SORT]};
+
+	qsort_r(maps->order, maps->count, sizeof(*maps->order), compare, &sort);
+	if (!request_descends(request, sort.by == BY_SIZE || sort.by == BY_PEAK))
+		return;
+	for (uint64_t i = 0; i < maps->count / 2; i++) {
+		uint32_t number = maps->order[i];
+
+		maps->order[i] = maps->order[maps->count - 1 - i];
+		maps->order[maps->count - 1 - i] = number;
+	}
+}
+
+static struct err *find(struct request *request, struct reply *reply, struct maps *maps)
+{
+	struct err *err = map_lives_create(maps->page.dataset->recording, &maps->page.lives);
+
+	if (err)
+		return err;
+	dataset_lock(maps->page.dataset);
+	err = choose(request, reply, maps);
+	dataset_unlock(maps->page.dataset);
+	return err;
+}
+
+struct err *route_maps(struct request *request, struct reply *reply)
+{
+	struct maps *maps = calloc(1, sizeof(*maps));
+	struct err *err;
+	uint32_t operations;
+
+	if (!maps)
+		return err_no_memory();
+	maps->page = (struct map_page){
+		.dataset = dataset_hold(request->dataset),
+		.operations = recording_mappings(request->dataset->recording, &operations),
+		.form = request_stack_form(request),
+		.strip = request_strips(request),
+		.regions = request->choices[PARAMETER_MAP_REGIONS] == 1,
+		.history = request->choices[PARAMETER_MAP_HISTORY] == 1,
+	};
+	err = find(request, reply, maps);
+	if (err || reply->status) {
+		drop_maps(maps);
+		return err;
+	}
+	sort_maps(request, maps);
+	request_page(request, maps->count, &maps->at, &maps->end);
+	if (request->route->answer == route_maps)
+		return reply_pieces(reply, make_maps, maps, drop_maps);
+	err = write_csv(maps, reply);
+	drop_maps(maps);
+	return err;
+}
+
+struct err *route_maps_csv(struct request *request, struct reply *reply)
+{
+	return route_maps(request, reply);
+}
