@@ -16,7 +16,11 @@ BENCH ?=
 had = $(shell grep -s -e $(1) $(BUILD)/meson/options)
 
 # WERROR=1: warnings are errors, as in .ci/run.
-setup_options = -Dwerror=$(if $(or $(WERROR),$(call had,-Dwerror=true)),true,false)
+setup_options = -Dwerror=$(if $(or $(WERROR),$(call had,-Dwerror=true)),true,false) -Debpf=$(ebpf)
+
+# The demo does without clang (286 MB) where nothing was built with it before.
+ebpf = true
+demo: ebpf = $(if $(call had,-Debpf=true),true,false)
 
 # The tests need more packages than the tool: they are built for `make check` and after it.
 tests = $(if $(call had,-Dtests=true),true,false)
@@ -46,9 +50,9 @@ define runnable
 endef
 
 help: ## this list
-	@sed -n 's/^\([a-z-]*\):[^#]*## /\1\t/p' Makefile | expand -t 16
+	@sed -n 's/^\([a-z-]*\):[^#]*## /\1\t/p' Makefile | expand -t 22
 
-demo: setup-demo build ## record the tour's program, show the report and a flame graph
+demo: setup-demo tool ## record the tour's program, show the report and a flame graph
 	@tools/demo.sh $(BUILD)/mallow $(BUILD)/demo
 
 check: setup-test build build-asan ## all tests; the last line says how many passed
@@ -57,7 +61,12 @@ check: setup-test build build-asan ## all tests; the last line says how many pas
 check-long: setup-long build build-asan build-tsan build-clang ## check, and what takes long or needs large packages
 	@$(PYTHON) tools/check.py --long
 
-build: setup-build ## build/mallow and build/libmallow.so, to be used from there
+check-distributions: setup-distributions ## make demo and make check on a bare Debian 12 and 13 (root; an hour and more)
+	@tools/check_distributions.sh $(BUILD)/distributions
+
+build: setup-build tool ## build/mallow and build/libmallow.so, to be used from there
+
+tool:
 	$(call build_dir,$(BUILD)/meson,--buildtype=debugoptimized -Dtests=$(tests))
 	$(call runnable,$(BUILD)/meson,$(BUILD))
 
@@ -143,8 +152,9 @@ build-clang: setup-test
 
 setup-%:
 	@tools/setup.sh $*
+	@$(as_owner) web/node.sh >/dev/null
 
 comma := ,
 # Ninja and pytest use all processors by themselves; apt-get may run but once.
 .NOTPARALLEL:
-.PHONY: help demo check check-long build install install-headers install-libraries uninstall bench asan tsan fuzz lint fmt clean build-asan build-tsan build-clang
+.PHONY: help demo check check-long check-distributions build tool install install-headers install-libraries uninstall bench asan tsan fuzz lint fmt clean build-asan build-tsan build-clang

@@ -85,7 +85,7 @@ def check_source(totals):
     """Fast checks of the source and of the built library: silent when all is well."""
     sources = run(["tools/sources.sh"], capture_output=True).stdout.decode().split("\0")[:-1]
     scripts = ["tools/setup.sh", "tools/build.sh", "tools/demo.sh", "tools/lint.sh", "tools/fuzz.sh",
-               "tools/sources.sh", "tools/static_library.sh", "web/build.sh", ".ci/run"]
+               "tools/sources.sh", "tools/static_library.sh", "tools/check_distributions.sh", "web/build.sh", "web/node.sh", ".ci/run"]
     checks = {
         "direction of the rooms, headers": [PYTHON, "tools/check_rooms.py", "--headers", "--objects",
                                             BUILD / "meson"],
@@ -108,6 +108,8 @@ def check_source(totals):
 
 def check_web(totals):
     """The web interface: its lock file, its types, and the unit tests of its logic."""
+    node = run(["web/node.sh"], capture_output=True, text=True).stdout.strip()
+    os.environ["PATH"] = f"{node}:{os.environ['PATH']}"
     check_lock_file(totals)
     for name, command in {"generated types": ["node", "generate.mjs"],
                           "typescript": ["node_modules/.bin/tsc", "--noEmit"]}.items():

@@ -125,10 +125,10 @@ lines_of_log()
 	grep -c "^$1" "$log" || true
 }
 
-# Every 10 s how far apt-get is, or what it waits for.
+# Every 5 s how far apt-get is, or what it waits for.
 watch_log()
 {
-	while sleep 10 >/dev/null 2>&1; do
+	while sleep 5 >/dev/null 2>&1; do
 		case $(tail -n 1 "$log") in
 		Waiting*) echo "setup: $(tail -n 1 "$log")" ;;
 		*) echo "setup: of $packages packages $(lines_of_log Get:) downloaded," \

@@ -1,11 +1,13 @@
 #!/bin/sh
 # Bundles the page: build.sh FOLDER DEPFILE. Packages come from the lock file, if they are not here
-# yet. Needs node 18 and npm 9 or newer.
+# yet.
 set -eu
 
 folder=$(realpath "$1")
 depfile=$(realpath "$2")
 cd "$(dirname "$0")"
+node=$(./node.sh)
+PATH=$node:$PATH
 
 # npm writes this file last.
 if [ -z "$(find node_modules/.package-lock.json -newer package-lock.json 2>/dev/null)" ]; then

@@ -5,8 +5,8 @@
 #include "cli/memleak/memleak_run.h"
 
 #define ABSENT                                                                                     \
-	"this mallow was built without eBPF (meson's -Debpf=false, or for another machine than "   \
-	"x86-64)"
+	"this mallow was built without eBPF, by `make demo` or with -Debpf=false; `make build` "   \
+	"has it (on x86-64)"
 
 int memleak_run(struct memleak_wanted *wanted)
 {
