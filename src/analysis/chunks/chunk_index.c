@@ -43,6 +43,22 @@ static bool is_cut(const struct chunk_index *index, const struct indexed_chunk *
 	return extent.offset + extent.size > index->file_size;
 }
 
+/* Reads the header of a slot again. *same: it is a slot still, and the same one of its stream. */
+static struct err *read_slot_again(const struct byte_source *source,
+				   const struct indexed_chunk *chunk, struct trace_chunk *now,
+				   bool *same)
+{
+	uint8_t raw[sizeof(*now)];
+	const char *expected;
+	size_t got;
+	struct err *err = byte_source_read(source, chunk->offset, raw, sizeof(raw), &got);
+
+	*same = !err && got == sizeof(raw) && chunk_check(raw, now, &expected) == CHUNK_VALID &&
+		now->flags == chunk->header.flags &&
+		chunk_sequence(now) == chunk_sequence(&chunk->header);
+	return err;
+}
+
 /*
  * Copies the committed payload of a slot whose header was just read. *again: meanwhile the writer
  * began the slot's next chunk, or sealed this one in its place.
@@ -52,10 +68,9 @@ static struct err *copy_slot(const struct byte_source *source, struct damage *da
 {
 	uint32_t committed = chunk_committed(&chunk->header);
 	auto_free uint8_t *copy = malloc(committed ? committed : 1);
-	uint8_t raw[sizeof(struct trace_chunk)];
 	struct trace_chunk after;
-	const char *expected;
 	struct err *err;
+	bool same;
 	size_t got;
 
 	*again = false;
@@ -71,17 +86,11 @@ static struct err *copy_slot(const struct byte_source *source, struct damage *da
 		damage_note(damage, chunk->offset, "a whole chunk before the file's end");
 		chunk->header.commit = trace_commit_word(sequence, (uint32_t)got);
 	}
-	err = byte_source_read(source, chunk->offset, raw, sizeof(raw), &got);
-	if (err)
-		return err;
-	if (got < sizeof(raw) || chunk_check(raw, &after, &expected) != CHUNK_VALID ||
-	    after.flags != chunk->header.flags ||
-	    chunk_sequence(&after) != chunk_sequence(&chunk->header)) {
-		*again = true;
-		return NULL;
-	}
-	chunk->copy = steal(&copy);
-	return NULL;
+	err = read_slot_again(source, chunk, &after, &same);
+	if (!err && same)
+		chunk->copy = steal(&copy);
+	*again = !err && !same;
+	return err;
 }
 
 /* Notes a pair of clock readings if it is the latest. 0: the clock could not be read. */
@@ -406,23 +415,14 @@ static struct err *read_slots_again(struct chunk_index *index, const struct byte
 	for (size_t i = 0; i + 1 < index->chunks.count; i++) {
 		struct indexed_chunk *chunk = &index->chunks.items[i];
 		struct indexed_chunk now = {.offset = chunk->offset, .pack = CHUNK_UNPACKED};
-		uint8_t raw[sizeof(struct trace_chunk)];
-		bool moved = false;
-		const char *expected;
+		bool same, moved = true;
 		struct err *err;
-		size_t got;
 
 		if (!is_slot(chunk) || chunk[1].header.stream != chunk->header.stream)
 			continue;
-		err = byte_source_read(source, chunk->offset, raw, sizeof(raw), &got);
-		if (err)
-			return err;
-		if (got < sizeof(raw) || chunk_check(raw, &now.header, &expected) != CHUNK_VALID ||
-		    now.header.flags != chunk->header.flags ||
-		    chunk_sequence(&now.header) != chunk_sequence(&chunk->header) ||
-		    chunk_committed(&now.header) <= chunk_committed(&chunk->header))
-			continue;
-		err = copy_slot(source, damage, &now, &moved);
+		err = read_slot_again(source, chunk, &now.header, &same);
+		if (!err && same && chunk_committed(&now.header) > chunk_committed(&chunk->header))
+			err = copy_slot(source, damage, &now, &moved);
 		if (err)
 			return err;
 		if (moved)
