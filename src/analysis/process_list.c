@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/compiler.h"
 #include "hosted/cleanup.h"
 #include "hosted/map.h"
 
@@ -44,7 +45,7 @@ static bool copy_strings(struct arena *arena, struct recording_facts *facts)
 		&facts->host, &facts->kernel,  &facts->agent_version,
 	};
 
-	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+	for (size_t i = 0; i < ARRAY_COUNT(texts); i++) {
 		*texts[i] = arena_text(arena, *texts[i]);
 		if (!*texts[i])
 			return false;

@@ -11,6 +11,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "base/compiler.h"
 #include "hosted/cleanup.h"
 
 #ifndef CAP_CHECKPOINT_RESTORE
@@ -53,7 +54,7 @@ static const struct {
 	 "to open the files that a process has mapped"},
 	{CAP_SYSLOG, 0, KERNEL, "CAP_SYSLOG", "to see the kernel's addresses"},
 };
-#define NEEDED (sizeof(needed) / sizeof(needed[0]))
+#define NEEDED (ARRAY_COUNT(needed))
 
 /* All that a use needs, as setcap wants it: "cap_bpf,cap_perfmon". */
 static const char *setcap_list(unsigned int use, char *list, size_t size)

@@ -7,6 +7,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/compiler.h"
 #include "hosted/cleanup.h"
 
 /* Debian's linux/bpf.h is older than these. */
@@ -54,7 +55,7 @@ void probe_programs_prepare(const struct probe_programs *programs, enum probe_wa
 		return;
 	bpf_program__set_expected_attach_type(programs->session,
 					      (enum bpf_attach_type)ATTACH_UPROBE_SESSION);
-	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+	for (size_t i = 0; i < ARRAY_COUNT(others); i++)
 		bpf_program__set_expected_attach_type(others[i],
 						      (enum bpf_attach_type)ATTACH_UPROBE_MULTI);
 }
@@ -167,7 +168,7 @@ static struct err *add_multi(struct probe_links *links, const struct probe_progr
 		programs->entry, way == PROBE_SESSION ? programs->session : NULL};
 	struct err *err = NULL;
 
-	for (size_t i = 0; !err && i < sizeof(order) / sizeof(order[0]); i++) {
+	for (size_t i = 0; !err && i < ARRAY_COUNT(order); i++) {
 		if (!order[i])
 			continue;
 		for (uint32_t module = 0; !err && module < target->modules.count; module++)

@@ -9,6 +9,7 @@
 #include "analysis/chunks/chunk_index.h"
 #include "analysis/load/tick_clock.h"
 #include "base/bytes.h"
+#include "base/compiler.h"
 #include "base/varint.h"
 #include "hosted/cleanup.h"
 #include "hosted/now.h"
@@ -142,8 +143,8 @@ static struct err *put_started(const struct seen_file *file, struct record_strea
 		text = NULL;
 		return err_no_memory();
 	}
-	put_record(file, stream, TRACE_RECORD_UNSEEN, seen->ended_ns, fields,
-		   sizeof(fields) / sizeof(fields[0]), text, (size_t)size);
+	put_record(file, stream, TRACE_RECORD_UNSEEN, seen->ended_ns, fields, ARRAY_COUNT(fields),
+		   text, (size_t)size);
 	return NULL;
 }
 
@@ -185,7 +186,7 @@ static struct err *put_records(struct seen_file *file, const struct seen *seen, 
 
 		if (samples[i].monotonic_ns > file->header.start_monotonic_ns)
 			put_record(file, &stream, TRACE_RECORD_MEMORY, samples[i].monotonic_ns,
-				   fields, sizeof(fields) / sizeof(fields[0]), NULL, 0);
+				   fields, ARRAY_COUNT(fields), NULL, 0);
 	}
 	for (size_t i = 0; !err && i < seen->started_count; i++)
 		err = put_started(file, &stream, seen, seen->started[i]);
@@ -194,7 +195,7 @@ static struct err *put_records(struct seen_file *file, const struct seen *seen, 
 
 		fields[3] = status;
 		put_record(file, &stream, TRACE_RECORD_END, seen->ended_ns, fields,
-			   sizeof(fields) / sizeof(fields[0]), NULL, 0);
+			   ARRAY_COUNT(fields), NULL, 0);
 	}
 	if (stream.payload.size)
 		record_stream_seal(&stream);

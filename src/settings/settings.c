@@ -14,6 +14,7 @@ static const struct setting_info infos[SETTING_COUNT] = {
 		.commands = SETTING_COMMANDS_##commands_,                                          \
 		.text = text_,                                                                     \
 	},
+#include "base/compiler.h"
 #include "settings/settings.def"
 #undef SETTING
 };
@@ -123,7 +124,7 @@ static const struct {
 	{"s", UINT64_C(1000000000)},
 	{"ms", UINT64_C(1000000)},
 };
-#define TIMES (sizeof(times) / sizeof(times[0]))
+#define TIMES (ARRAY_COUNT(times))
 
 /*
  * Finds the unit of time at c, among the units from `first` on. *size: how many letters it has.
@@ -224,7 +225,7 @@ bool setting_is_mistyped(const char *entry)
 
 	for (int i = 0; !known && i < SETTING_COUNT; i++)
 		known = has_name(entry, infos[i].variable);
-	for (size_t i = 0; !known && i < sizeof(others) / sizeof(others[0]); i++)
+	for (size_t i = 0; !known && i < ARRAY_COUNT(others); i++)
 		known = has_name(entry, others[i]);
 	return !known;
 }
@@ -285,7 +286,7 @@ static bool parse_signal(const char *word, uint64_t *ret)
 	}
 	if (!name)
 		name = word;
-	for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++) {
+	for (size_t i = 0; i < ARRAY_COUNT(signals); i++) {
 		rest = skip_prefix(name, signals[i].name);
 		if (rest && !*rest) {
 			*ret = signals[i].number;

@@ -6,7 +6,7 @@
 
 /* The allocators that are told apart, by number, and the words of the list: a bit for each. */
 static const char *const names[] = {"jemalloc", "tcmalloc", "mimalloc", "rpmalloc", "snmalloc"};
-#define NAMES (sizeof(names) / sizeof(names[0]))
+#define NAMES (ARRAY_COUNT(names))
 enum {
 	JE = 1,
 	TC = 2,
@@ -31,12 +31,13 @@ static const struct word functions[] = {
 #define HOOK(name, groups, leaves, act, size, times, pointer, operation, alignment) {name, groups},
 #define PREFIX(prefix, group)
 #define SIGN(symbol, allocator)
+#include "base/compiler.h"
 #include "symbols/allocator_functions.def"
 #undef HOOK
 #undef PREFIX
 #define HOOK(name, groups, leaves, act, size, times, pointer, operation, alignment)
 };
-#define FUNCTIONS (sizeof(functions) / sizeof(functions[0]))
+#define FUNCTIONS (ARRAY_COUNT(functions))
 
 static const struct word prefixes[] = {
 #define PREFIX(prefix, group) {prefix, group},
@@ -45,7 +46,7 @@ static const struct word prefixes[] = {
 #undef SIGN
 #define PREFIX(prefix, group)
 };
-#define PREFIXES (sizeof(prefixes) / sizeof(prefixes[0]))
+#define PREFIXES (ARRAY_COUNT(prefixes))
 
 /* Functions that only one allocator has. */
 static const struct {
@@ -57,7 +58,7 @@ static const struct {
 #undef PREFIX
 #undef SIGN
 };
-#define SIGNS (sizeof(signs) / sizeof(signs[0]))
+#define SIGNS (ARRAY_COUNT(signs))
 
 /*
  * Beginnings of what allocators call in themselves, which is left where everything else was
@@ -67,7 +68,7 @@ static const struct word inside[] = {
 	{"je_arena_", JE}, {"je_tcache_", JE}, {"je_extent", JE}, {"_rjem_je_", JE},
 	{"_mi_page_", MI}, {"_mi_heap_", MI},  {"_mi_os_", MI},   {"_mi_arena", MI},
 };
-#define INSIDE (sizeof(inside) / sizeof(inside[0]))
+#define INSIDE (ARRAY_COUNT(inside))
 
 /* A function that only jemalloc has ends so, whatever prefix it was built with. */
 #define ANY_JEMALLOC "mallocx"
@@ -213,7 +214,7 @@ static bool find_messages(const struct elf_image *image, struct own_allocator *r
 	if (!is_program(image) && !elf_image_imports(image, "madvise"))
 		return false;
 	constants = elf_image_section_data(image, ".rodata");
-	for (size_t i = 0; constants && i < sizeof(texts) / sizeof(texts[0]); i++)
+	for (size_t i = 0; constants && i < ARRAY_COUNT(texts); i++)
 		if (memmem(constants->d_buf, constants->d_size, texts[i], strlen(texts[i])))
 			add_name(ret, names[i]);
 	return *ret->name;

@@ -3,6 +3,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "base/compiler.h"
 #include "hosted/cleanup.h"
 #include "symbols/debug_info.h"
 #include "symbols/mini_debug.h"
@@ -187,7 +188,7 @@ static void let_go(struct symbol_module *module)
 {
 	struct elf_image *images[] = {module->program, module->debug, module->alternate};
 
-	for (size_t i = 0; i < sizeof(images) / sizeof(images[0]); i++)
+	for (size_t i = 0; i < ARRAY_COUNT(images); i++)
 		if (images[i])
 			elf_image_let_go(images[i]);
 }

@@ -25,6 +25,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/compiler.h"
 #include "trace/format.h"
 
 #define LIVE_HEADER_OFFSET 256
@@ -203,7 +204,7 @@ struct live_map {
 	uint8_t size_bits;
 };
 static const struct live_map live_maps[] = {{10, 0}, {13, 10}, {18, 15}, {23, 20}};
-#define LIVE_MAPS       (sizeof(live_maps) / sizeof(live_maps[0]))
+#define LIVE_MAPS       (ARRAY_COUNT(live_maps))
 #define LIVE_MAP_SMALL  0
 #define LIVE_LARGE_MIN  1024u
 #define LIVE_LEAF_BITS  8

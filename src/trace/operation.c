@@ -2,6 +2,7 @@
 
 #include <stddef.h>
 
+#include "base/compiler.h"
 #include "trace/format.h"
 
 static const char *const names[] = {
@@ -20,5 +21,5 @@ static const char *const names[] = {
 
 const char *operation_name(uint64_t operation)
 {
-	return operation < sizeof(names) / sizeof(names[0]) ? names[operation] : NULL;
+	return operation < ARRAY_COUNT(names) ? names[operation] : NULL;
 }

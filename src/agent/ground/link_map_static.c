@@ -5,6 +5,7 @@
  * (tools/static_options.py), whichever that is: glibc's, musl's, or another allocator's.
  */
 #include "agent/ground/link_map.h"
+#include "base/compiler.h"
 
 #include "agent/ground/libc.h"
 
@@ -52,7 +53,7 @@ __asm__(".pushsection .text\n"
 
 void *link_map_find(const char *symbol)
 {
-	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++)
+	for (size_t i = 0; i < ARRAY_COUNT(places); i++)
 		if (!strcmp(places[i].symbol, symbol) && places[i].distance)
 			return (void *)(mallow_behind + (uint64_t)places[i].distance);
 	return NULL;

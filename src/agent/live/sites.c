@@ -156,9 +156,9 @@ static void forget(struct live_site *site)
 			    &site->freed_bytes, &site->peak_calls, &site->peak_bytes};
 	uint32_t *times[] = {&site->first, &site->since, &site->last};
 
-	for (size_t i = 0; i < sizeof(sums) / sizeof(sums[0]); i++)
+	for (size_t i = 0; i < ARRAY_COUNT(sums); i++)
 		__atomic_store_n(sums[i], 0, __ATOMIC_RELAXED);
-	for (size_t i = 0; i < sizeof(times) / sizeof(times[0]); i++)
+	for (size_t i = 0; i < ARRAY_COUNT(times); i++)
 		__atomic_store_n(times[i], 0, __ATOMIC_RELAXED);
 }
 

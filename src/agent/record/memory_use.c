@@ -13,6 +13,7 @@
 #include "agent/ground/text.h"
 #include "agent/record/fact_record.h"
 #include "agent/record/recording.h"
+#include "base/compiler.h"
 
 /*
  * Until it is as long as MEMORY_SAMPLES says, an interval is this part of the run so far, but not
@@ -35,7 +36,7 @@ enum field {
 };
 static const char *const names[] = {
 	"VmSize:", "VmRSS:", "RssAnon:", "RssFile:", "RssShmem:", "VmSwap:", "VmHWM:"};
-#define NAME_COUNT (sizeof(names) / sizeof(names[0]))
+#define NAME_COUNT (ARRAY_COUNT(names))
 
 static void parse_line(const char *line, uint64_t *values)
 {

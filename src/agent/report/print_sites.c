@@ -1,6 +1,7 @@
 #include "agent/report/report_json.h"
 #include "agent/report/report_names.h"
 #include "agent/report/report_print.h"
+#include "base/compiler.h"
 
 struct printing {
 	struct report_writer writer;
@@ -72,7 +73,7 @@ static void put_csv(struct printing *printing, const struct mallow_site *site)
 				    site->in_use};
 	struct report_writer *writer = &printing->writer;
 
-	for (size_t i = 0; i < sizeof(columns) / sizeof(columns[0]); i++) {
+	for (size_t i = 0; i < ARRAY_COUNT(columns); i++) {
 		report_put_number(writer, columns[i]);
 		report_put_char(writer, ',');
 	}

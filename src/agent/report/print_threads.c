@@ -1,5 +1,6 @@
 #include "agent/report/report_json.h"
 #include "agent/report/report_print.h"
+#include "base/compiler.h"
 
 static void put_sum(struct report_writer *writer, const char *name, uint64_t bytes)
 {
@@ -37,7 +38,7 @@ static void put_csv(struct report_writer *writer, const struct mallow_thread *th
 	report_put(writer, thread->name);
 	writer->quoted = false;
 	report_put_char(writer, '"');
-	for (size_t i = 0; i < sizeof(columns) / sizeof(columns[0]); i++) {
+	for (size_t i = 0; i < ARRAY_COUNT(columns); i++) {
 		report_put_char(writer, ',');
 		report_put_number(writer, columns[i]);
 	}

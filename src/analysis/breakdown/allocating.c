@@ -3,6 +3,8 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "base/compiler.h"
+
 static bool begins(const char *text, const char *with)
 {
 	return strncmp(text, with, strlen(with)) == 0;
@@ -18,7 +20,7 @@ static bool is_entry(const char *name)
 		"__libc_memalign",
 	};
 
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+	for (size_t i = 0; i < ARRAY_COUNT(names); i++)
 		if (strcmp(name, names[i]) == 0)
 			return true;
 	return begins(name, "operator new(") || begins(name, "operator new[](");
@@ -44,7 +46,7 @@ static bool is_of_rust(const char *name)
 		"std::alloc::",   "<std::alloc::System as ",
 	};
 
-	for (size_t i = 0; i < sizeof(starts) / sizeof(starts[0]); i++)
+	for (size_t i = 0; i < ARRAY_COUNT(starts); i++)
 		if (begins(name, starts[i]))
 			return true;
 	return false;

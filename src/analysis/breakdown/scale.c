@@ -2,6 +2,8 @@
 
 #include <assert.h>
 
+#include "base/compiler.h"
+
 static void add(struct scale *scale, uint64_t highest)
 {
 	assert(scale->count < SCALE_CLASSES);
@@ -35,7 +37,7 @@ void scale_of_times(struct scale *scale)
 	const uint64_t second = 1000000000;
 
 	*scale = (struct scale){0};
-	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++)
+	for (size_t i = 0; i < ARRAY_COUNT(units); i++)
 		for (uint64_t times = 1; times <= 512; times *= 2)
 			add(scale, units[i] * times);
 	for (uint64_t times = 1; times <= UINT64_MAX / second; times *= 2)

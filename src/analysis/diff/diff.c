@@ -5,6 +5,7 @@
 
 #include "analysis/index/index_read.h"
 #include "analysis/merge/merge_sites.h"
+#include "base/compiler.h"
 #include "hosted/cleanup.h"
 
 struct diff_impl {
@@ -72,7 +73,7 @@ static void scale_sum(struct recording_summary *sum, double scale)
 		&sum->leaked_bytes, &sum->leaked_blocks, &sum->temporary,  &sum->live_bytes,
 	};
 
-	for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++)
+	for (size_t i = 0; i < ARRAY_COUNT(fields); i++)
 		*fields[i] = scaled(*fields[i], scale);
 }
 

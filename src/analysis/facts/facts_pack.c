@@ -1,6 +1,7 @@
 #include "analysis/facts/facts_pack.h"
 
 #include "analysis/recording_data.h"
+#include "base/compiler.h"
 #include "base/varint.h"
 #include "trace/cursor.h"
 
@@ -95,7 +96,7 @@ static void put_site(struct buf *buf, const struct site_facts *site)
 #undef SITE_NUMBER
 	uint64_t steps[FACTS_POINTS], before = 0;
 
-	_Static_assert(sizeof(numbers) / sizeof(numbers[0]) == SITE_NUMBER_COUNT, "");
+	_Static_assert(ARRAY_COUNT(numbers) == SITE_NUMBER_COUNT, "");
 	for (unsigned int i = 0; i < FACTS_POINTS; i++) {
 		steps[i] = zigzag((int64_t)(site->live[i] - before));
 		before = site->live[i];

@@ -10,6 +10,7 @@
 #include "analysis/filter/filter_suppress.h"
 #include "analysis/filter/filter_times.h"
 #include "analysis/views/jemalloc.h"
+#include "base/compiler.h"
 #include "hosted/cleanup.h"
 
 /* Keeps blocks whose column is the index of a 1 in marked. */
@@ -162,7 +163,7 @@ static struct err *keep_chains(struct filter_match *match, const struct filter *
 
 	if (filter_has(filter, FILTER_CHAIN))
 		err = keep_chain_number(match, filter->conditions[FILTER_CHAIN].number, recording);
-	for (size_t i = 0; !err && i < sizeof(pairs) / sizeof(pairs[0]); i++)
+	for (size_t i = 0; !err && i < ARRAY_COUNT(pairs); i++)
 		err = keep_chain(match, blocks, pairs[i].value, filter_range(filter, pairs[i].min));
 	if (!err && filter_has(filter, FILTER_LIFETIME) &&
 	    filter->conditions[FILTER_LIFETIME].number == FILTER_LIFETIME_CHAIN_LEAKED)
@@ -239,7 +240,7 @@ static struct err *check_known(const struct filter *filter, const struct recordi
 	};
 	const struct recording_facts *facts = recording_facts(recording);
 
-	for (size_t i = 0; facts->live && i < sizeof(of_events) / sizeof(of_events[0]); i++)
+	for (size_t i = 0; facts->live && i < ARRAY_COUNT(of_events); i++)
 		if (filter_has(filter, of_events[i]))
 			return err_create("%s: a live table does not know this of its blocks; a "
 					  "recording does",

@@ -1,6 +1,7 @@
 #include "analysis/filter/filter_times.h"
 
 #include "analysis/filter/filter_keep.h"
+#include "base/compiler.h"
 
 /*
  * Keeps blocks for which left - right is in the range. If left is TIME_NEVER, so is the difference.
@@ -84,7 +85,7 @@ static struct err *find_moments(const struct filter *filter, const struct record
 					     FILTER_FREED_FROM, FILTER_FREED_TO, FILTER_ALIVE_AT,
 					     FILTER_ALIVE_AT_2};
 
-	for (size_t i = 0; i < sizeof(ids) / sizeof(ids[0]); i++) {
+	for (size_t i = 0; i < ARRAY_COUNT(ids); i++) {
 		int64_t moment = 0;
 		bool set;
 		struct err *err = filter_moment(filter, recording, ids[i], &set, &moment);

@@ -4,6 +4,8 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/compiler.h"
+
 #define SECOND UINT64_C(1000000000)
 
 static bool is_digit(char c)
@@ -58,7 +60,7 @@ static uint64_t take_unit(const char *text, const char **ret)
 	*ret = text + length;
 	if (!length)
 		return *text ? 0 : SECOND;
-	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++)
+	for (size_t i = 0; i < ARRAY_COUNT(units); i++)
 		if (strlen(units[i].name) == length &&
 		    strncasecmp(units[i].name, text, length) == 0)
 			return units[i].ns;

@@ -3,6 +3,7 @@
 
 #include "analysis/findings/finding_search.h"
 #include "analysis/findings/shape.h"
+#include "base/compiler.h"
 #include "hosted/cleanup.h"
 
 /* Sums of some sites. */
@@ -199,7 +200,7 @@ struct err *find_never_freed(struct finding_search *search)
 	if (!search->facts || !recording_summary(search->recording)->leaked_bytes)
 		return NULL;
 	err = judge_functions(search, &named, &shapes);
-	for (size_t i = 0; !err && i < sizeof(order) / sizeof(order[0]); i++) {
+	for (size_t i = 0; !err && i < ARRAY_COUNT(order); i++) {
 		for (uint32_t j = 0; j < search->site_count; j++) {
 			bool of_shape = named[j] != UINT32_MAX && shapes[named[j]] == order[i];
 

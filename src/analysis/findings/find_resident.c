@@ -1,5 +1,6 @@
 /* Memory that the process has and no block needs, and blocks that the process has no memory for. */
 #include "analysis/findings/finding_search.h"
+#include "base/compiler.h"
 #include "hosted/cleanup.h"
 
 #define PAGES_PERCENT 50 /* pages that are used to this part or more are well used */
@@ -152,7 +153,7 @@ static enum map_kind mapped_kind(const struct map_sites *sites, uint64_t mapped)
 	enum map_kind kind = MAP_KIND_MEMORY;
 	uint64_t most = 0, left = mapped;
 
-	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+	for (size_t i = 0; i < ARRAY_COUNT(kinds); i++) {
 		uint64_t peak = sites->of[kinds[i]].peak_bytes;
 		uint64_t bytes = less(peak, kinds[i] < MAP_KIND_COPY ? mapped : left);
 

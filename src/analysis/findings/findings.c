@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "analysis/findings/finding_search.h"
+#include "base/compiler.h"
 #include "hosted/cleanup.h"
 
 struct findings {
@@ -94,7 +95,7 @@ static struct err *search_all(struct finding_search *search)
 	};
 	struct err *err = NULL;
 
-	for (size_t i = 0; !err && i < sizeof(parts) / sizeof(parts[0]); i++)
+	for (size_t i = 0; !err && i < ARRAY_COUNT(parts); i++)
 		err = parts[i](search);
 	return err;
 }

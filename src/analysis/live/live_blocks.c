@@ -5,6 +5,7 @@
 
 #include "analysis/live/live_snapshot.h"
 #include "base/bytes.h"
+#include "base/compiler.h"
 #include "hosted/cleanup.h"
 
 /* A region of the program's memory, and its first group. */
@@ -112,7 +113,7 @@ static struct err *find_regions(struct reading *reading, struct chunk_extent ext
 		return err;
 	err = byte_source_read(reading->source, extent.offset + LIVE_CHUNK_OFFSET + sizeof(chunk),
 			       places, sizeof(places), &got);
-	for (size_t i = 0; !err && i < sizeof(places) / sizeof(places[0]) && i < chunk.count; i++)
+	for (size_t i = 0; !err && i < ARRAY_COUNT(places) && i < chunk.count; i++)
 		err = read_leaf(reading, places[i],
 				extent.offset + LIVE_ARRAY_OFFSET + i * LIVE_LEAF_SIZE);
 	return err;

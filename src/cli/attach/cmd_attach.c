@@ -1,6 +1,7 @@
 /* mallow attach: records a running program, by eBPF. */
 #include <stdlib.h>
 
+#include "base/compiler.h"
 #include "cli/attach/attach_run.h"
 #include "cli/options/choice_option.h"
 #include "cli/cli.h"
@@ -132,7 +133,7 @@ static int run(const struct command *command, const struct options *options)
 
 const struct command_body command_attach = {
 	.options = options_of_attach,
-	.option_count = sizeof(options_of_attach) / sizeof(options_of_attach[0]),
+	.option_count = ARRAY_COUNT(options_of_attach),
 	.coloured = true,
 	.run = run,
 	.details =

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/compiler.h"
 #include "cli/cli.h"
 #include "cli/recordings/file_kind.h"
 #include "cli/options/filter_options.h"
@@ -16,7 +17,7 @@ static const struct command table[] = {
 #undef COMMAND
 };
 
-#define COMMAND_COUNT (sizeof(table) / sizeof(table[0]))
+#define COMMAND_COUNT (ARRAY_COUNT(table))
 
 const struct command *commands(size_t *count)
 {

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/compiler.h"
 #include "cli/command/command.h"
 
 /* Calls for each option of a command, the common ones included. */
@@ -28,7 +29,7 @@ static bool is_file(const struct option_spec *spec)
 	static const char *const files[] = {"FILE",      "DIR",    "PATH",
 					    "RECORDING", "BEFORE", "FILE|DIR"};
 
-	for (size_t i = 0; spec->value && i < sizeof(files) / sizeof(files[0]); i++)
+	for (size_t i = 0; spec->value && i < ARRAY_COUNT(files); i++)
 		if (strcmp(spec->value, files[i]) == 0)
 			return true;
 	return false;
@@ -271,7 +272,7 @@ bool completion_put(const char *shell)
 		void (*put)(void);
 	} all[] = {{"bash", put_bash}, {"zsh", put_zsh}, {"fish", put_fish}};
 
-	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+	for (size_t i = 0; i < ARRAY_COUNT(all); i++) {
 		if (strcmp(shell, all[i].shell) != 0)
 			continue;
 		all[i].put();

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/compiler.h"
 #include "cli/cli.h"
 #include "cli/options/live_options.h"
 #include "cli/live/live_output.h"
@@ -225,7 +226,7 @@ static int run(const struct command *command, const struct options *options)
 
 const struct command_body command_live = {
 	.options = options_of_live,
-	.option_count = sizeof(options_of_live) / sizeof(options_of_live[0]),
+	.option_count = ARRAY_COUNT(options_of_live),
 	.stop_at_operand = true,
 	.run = run,
 	.details =

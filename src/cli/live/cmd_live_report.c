@@ -2,6 +2,7 @@
  * mallow live-report: one report of what a program has live, made from its table, which is open as
  * a descriptor. The agent starts it, with its settings in the environment.
  */
+#include "base/compiler.h"
 #include "cli/cli.h"
 #include "cli/options/live_options.h"
 #include "cli/live/live_report.h"
@@ -30,6 +31,6 @@ static int run(const struct command *command, const struct options *options)
 
 const struct command_body command_live_report = {
 	.options = options_of_live_report,
-	.option_count = sizeof(options_of_live_report) / sizeof(options_of_live_report[0]),
+	.option_count = ARRAY_COUNT(options_of_live_report),
 	.run = run,
 };

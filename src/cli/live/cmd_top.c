@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "analysis/growing/growing.h"
+#include "base/compiler.h"
 #include "cli/cli.h"
 #include "cli/live/live_output.h"
 #include "cli/options/moment_operand.h"
@@ -289,7 +290,7 @@ static int run(const struct command *command, const struct options *options)
 
 const struct command_body command_top = {
 	.options = options_of_top,
-	.option_count = sizeof(options_of_top) / sizeof(options_of_top[0]),
+	.option_count = ARRAY_COUNT(options_of_top),
 	.run = run,
 	.details =
 		"PID is a program that runs under mallow live or mallow run, or one of these "

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/compiler.h"
 #include "cli/options/choice_option.h"
 #include "cli/cli.h"
 #include "cli/memleak/memleak_run.h"
@@ -187,8 +188,7 @@ static bool check_subject(const struct command *command, const struct options *o
 	static const int of_process[] = {OBJECT, PREFIX, FOLLOW, PROBES};
 	bool process = options->values[PID] || options->values[COMMAND_LINE];
 	const int *others = process ? of_kernel : of_process;
-	size_t count = process ? sizeof(of_kernel) / sizeof(of_kernel[0])
-			       : sizeof(of_process) / sizeof(of_process[0]);
+	size_t count = process ? ARRAY_COUNT(of_kernel) : ARRAY_COUNT(of_process);
 
 	for (size_t i = 0; i < count; i++) {
 		const char *name = command_option(command, (size_t)others[i])->name;
@@ -215,8 +215,7 @@ static bool read_wanted(const struct command *command, const struct options *opt
 	int sort = 0;
 
 	if (!options_operands(command, options, 0, 2, "interval and count") ||
-	    !options_exclusive(command, options, exclusive,
-			       sizeof(exclusive) / sizeof(exclusive[0])) ||
+	    !options_exclusive(command, options, exclusive, ARRAY_COUNT(exclusive)) ||
 	    !check_subject(command, options) || !read_tracer(command, options, &ret->tracer) ||
 	    !options_number(command, options, PID, 1, 0, &pid) ||
 	    !options_number(command, options, OLDER, 0, 500, &older) ||
@@ -254,7 +253,7 @@ static int run(const struct command *command, const struct options *options)
 
 const struct command_body command_memleak = {
 	.options = options_of_memleak,
-	.option_count = sizeof(options_of_memleak) / sizeof(options_of_memleak[0]),
+	.option_count = ARRAY_COUNT(options_of_memleak),
 	.run = run,
 	.details =
 		"Attaches to a process that is already running, without stopping it, or to the "

@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "base/compiler.h"
 #include "cli/memleak/memleak_parts.h"
 #include "hosted/cleanup.h"
 #include "report/words/format.h"
@@ -21,7 +22,7 @@ static const struct {
 	{PAGE_SLAB, "slab", "slabs, whose objects are counted above"},
 	{PAGE_KERNEL, "movable", "movable pages of the kernel"},
 };
-#define USES (sizeof(uses) / sizeof(uses[0]))
+#define USES (ARRAY_COUNT(uses))
 
 /* The parts of a report that only the kernel's has. */
 struct kernel_parts {
@@ -88,7 +89,7 @@ static struct err *add_losses(struct memleak_parts *parts, const struct kernel_t
 	};
 	struct err *err = NULL;
 
-	for (size_t i = 0; !err && i < sizeof(losses) / sizeof(losses[0]); i++)
+	for (size_t i = 0; !err && i < ARRAY_COUNT(losses); i++)
 		err = memleak_parts_warn(parts, losses[i].count, losses[i].text);
 	return err;
 }

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/compiler.h"
 #include "cli/cli.h"
 
 bool compress_option(const struct command *command, const struct options *options, size_t id,
@@ -15,7 +16,7 @@ bool compress_option(const struct command *command, const struct options *option
 	const char *typed = options->values[id];
 
 	*ret = FINISH_COMPRESS_AUTO;
-	for (size_t i = 0; typed && i < sizeof(words) / sizeof(words[0]); i++) {
+	for (size_t i = 0; typed && i < ARRAY_COUNT(words); i++) {
 		if (strcmp(typed, words[i]) == 0) {
 			*ret = (enum finish_compress)i;
 			return true;

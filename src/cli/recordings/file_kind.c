@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/compiler.h"
 #include "coredump/coredump.h"
 #include "coredump/core_elf.h"
 #include "hosted/cleanup.h"
@@ -84,7 +85,7 @@ static const char *kind_of(const unsigned char *head, size_t size)
 		return NULL;
 	if (size >= 20 && memcmp(head, ELFMAG, SELFMAG) == 0)
 		return elf_kind(head);
-	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+	for (size_t i = 0; i < ARRAY_COUNT(kinds); i++) {
 		if (size >= kinds[i].size && memcmp(head, kinds[i].magic, kinds[i].size) == 0)
 			return kinds[i].text;
 	}

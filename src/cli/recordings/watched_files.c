@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/compiler.h"
 #include "hosted/cleanup.h"
 #include "hosted/proc_maps.h"
 #include "symbols/elf_image.h"
@@ -31,7 +32,7 @@ static bool is_system_path(const char *path)
 {
 	static const char *const places[] = {"/usr/", "/lib", "/bin/", "/sbin/", "/nix/store/"};
 
-	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++)
+	for (size_t i = 0; i < ARRAY_COUNT(places); i++)
 		if (strncmp(path, places[i], strlen(places[i])) == 0)
 			return strncmp(path, "/usr/local/", 11) != 0;
 	return false;

@@ -254,7 +254,7 @@ static int run(const struct command *command, const struct options *given)
 
 const struct command_body command_check = {
 	.options = options_of_check,
-	.option_count = sizeof(options_of_check) / sizeof(options_of_check[0]),
+	.option_count = ARRAY_COUNT(options_of_check),
 	.filters = true,
 	.coloured = true,
 	.run = run,

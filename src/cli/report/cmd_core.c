@@ -1,6 +1,7 @@
 /* mallow core: the live blocks in a core dump, with the size of each and the stacks. */
 #include <string.h>
 
+#include "base/compiler.h"
 #include "cli/options/choice_option.h"
 #include "cli/cli.h"
 #include "cli/recordings/core_files.h"
@@ -143,8 +144,7 @@ static bool read_wanted(const struct command *command, const struct options *opt
 	uint64_t top = 0;
 	int sort = 0;
 
-	if (!options_exclusive(command, options, exclusive,
-			       sizeof(exclusive) / sizeof(exclusive[0])) ||
+	if (!options_exclusive(command, options, exclusive, ARRAY_COUNT(exclusive)) ||
 	    !choice_option(command, options, SORT, &sort) ||
 	    !options_number(command, options, TOP, 0, 0, &top) ||
 	    !width_option(command, options, WIDTH, &report->style) ||
@@ -200,7 +200,7 @@ static int run(const struct command *command, const struct options *options)
 
 const struct command_body command_core = {
 	.options = options_of_core,
-	.option_count = sizeof(options_of_core) / sizeof(options_of_core[0]),
+	.option_count = ARRAY_COUNT(options_of_core),
 	.filters = true,
 	.coloured = true,
 	.run = run,

@@ -275,7 +275,7 @@ static int run(const struct command *command, const struct options *given)
 
 const struct command_body command_diff = {
 	.options = options_of_diff,
-	.option_count = sizeof(options_of_diff) / sizeof(options_of_diff[0]),
+	.option_count = ARRAY_COUNT(options_of_diff),
 	.filters = true,
 	.coloured = true,
 	.paged = true,

@@ -347,7 +347,7 @@ static int run(const struct command *command, const struct options *given)
 
 const struct command_body command_export = {
 	.options = options_of_export,
-	.option_count = sizeof(options_of_export) / sizeof(options_of_export[0]),
+	.option_count = ARRAY_COUNT(options_of_export),
 	.filters = true,
 	.run = run,
 	.details =

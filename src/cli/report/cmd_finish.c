@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "analysis/index/index_file.h"
+#include "base/compiler.h"
 #include "cli/cli.h"
 #include "cli/options/compress_option.h"
 #include "cli/recordings/file_kind.h"
@@ -132,7 +133,7 @@ static int run(const struct command *command, const struct options *options)
 
 const struct command_body command_finish = {
 	.options = options_of_finish,
-	.option_count = sizeof(options_of_finish) / sizeof(options_of_finish[0]),
+	.option_count = ARRAY_COUNT(options_of_finish),
 	.run = run,
 	.details = "A finished recording carries the names of its functions and an index, so that "
 		   "it opens quickly, and on machines that do not have its program. It takes the "

@@ -135,7 +135,7 @@ static int run(const struct command *command, const struct options *given)
 
 const struct command_body command_info = {
 	.options = options_of_info,
-	.option_count = sizeof(options_of_info) / sizeof(options_of_info[0]),
+	.option_count = ARRAY_COUNT(options_of_info),
 	.coloured = true,
 	.paged = true,
 	.run = run,

@@ -319,7 +319,7 @@ static int run(const struct command *command, const struct options *given)
 
 const struct command_body command_report = {
 	.options = options_of_report,
-	.option_count = sizeof(options_of_report) / sizeof(options_of_report[0]),
+	.option_count = ARRAY_COUNT(options_of_report),
 	.filters = true,
 	.coloured = true,
 	.paged = true,

@@ -1,4 +1,5 @@
 /* mallow trace dump: the records of a recording, for grep and for finding faults in mallow. */
+#include "base/compiler.h"
 #include "cli/cli.h"
 #include "cli/recordings/file_kind.h"
 #include "cli/options/moment_operand.h"
@@ -35,7 +36,7 @@ static int run(const struct command *command, const struct options *options)
 
 const struct command_body command_trace_dump = {
 	.options = options_of_dump,
-	.option_count = sizeof(options_of_dump) / sizeof(options_of_dump[0]),
+	.option_count = ARRAY_COUNT(options_of_dump),
 	.run = run,
 	.details = "A line is: seconds since the start, the thread's stream, the operation, the "
 		   "address, then field=value. Equal stack= values are equal stacks.",

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "analysis/trees/tree.h"
+#include "base/compiler.h"
 #include "cli/cli.h"
 #include "cli/report/html_export.h"
 #include "cli/output/output.h"
@@ -85,7 +86,7 @@ static const struct exporter exporters[] = {
 	{"replay", .binary = true, .of_blocks = true, .write = write_replay},
 };
 
-#define EXPORTER_COUNT (sizeof(exporters) / sizeof(exporters[0]))
+#define EXPORTER_COUNT (ARRAY_COUNT(exporters))
 
 const struct exporter *exporter_find(const char *typed)
 {

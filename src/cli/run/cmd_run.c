@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/compiler.h"
 #include "cli/cli.h"
 #include "cli/options/compress_option.h"
 #include "cli/recordings/loaded.h"
@@ -150,7 +151,7 @@ static int run(const struct command *command, const struct options *given)
 
 const struct command_body command_run = {
 	.options = options_of_run,
-	.option_count = sizeof(options_of_run) / sizeof(options_of_run[0]),
+	.option_count = ARRAY_COUNT(options_of_run),
 	.stop_at_operand = true,
 	.coloured = true,
 	.run = run,

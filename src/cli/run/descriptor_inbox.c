@@ -16,6 +16,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "base/compiler.h"
 #include "hosted/cleanup.h"
 
 #define NAME_SIZE  16        /* hex digits of the address that nobody can guess */
@@ -131,7 +132,7 @@ void descriptor_inbox_close(struct descriptor_inbox *inbox)
 {
 	const int fds[] = {inbox->poll, inbox->received[0], inbox->received[1], inbox->inherited};
 
-	for (size_t i = 0; i < sizeof(fds) / sizeof(fds[0]); i++)
+	for (size_t i = 0; i < ARRAY_COUNT(fds); i++)
 		if (fds[i] >= 0)
 			close(fds[i]);
 	*inbox = DESCRIPTOR_INBOX_NONE;

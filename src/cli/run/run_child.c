@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/compiler.h"
 #include "hosted/cleanup.h"
 #include "hosted/now.h"
 #include "hosted/process_start.h"
@@ -30,7 +31,7 @@ static void signals_take(struct signals *signals)
 	sigemptyset(&signals->waited);
 	sigemptyset(&signals->handed_on);
 	sigaddset(&signals->waited, SIGCHLD);
-	for (size_t i = 0; i < sizeof(forwarded) / sizeof(forwarded[0]); i++)
+	for (size_t i = 0; i < ARRAY_COUNT(forwarded); i++)
 		sigaddset(&signals->waited, forwarded[i]);
 	for (int i = SIGRTMIN; i <= SIGRTMAX; i++)
 		sigaddset(&signals->waited, i);
@@ -58,7 +59,7 @@ static void signals_release(const struct signals *signals)
 	static const int repeated[] = {SIGTERM, SIGHUP};
 	const struct timespec now = {0, 0};
 
-	for (size_t i = 0; i < sizeof(repeated) / sizeof(repeated[0]); i++)
+	for (size_t i = 0; i < ARRAY_COUNT(repeated); i++)
 		if (sigismember(&signals->handed_on, repeated[i]))
 			signal(repeated[i], SIG_IGN);
 

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/compiler.h"
 #include "base/preload.h"
 #include "cli/options/setting_options.h"
 #include "hosted/cleanup.h"
@@ -19,7 +20,7 @@ static const char *const forcing[][2] = {
 	{"ERL_FLAGS", "+Mea min"}, /* Erlang's allocators: all that can be disabled */
 	{"SYSTEMD_MEMPOOL", "0"},  /* systemd's tools: the pools of hash tables */
 };
-#define FORCING (sizeof(forcing) / sizeof(forcing[0]))
+#define FORCING (ARRAY_COUNT(forcing))
 
 /* The settings, LD_PRELOAD, ASAN_OPTIONS, registry, parent and directory. */
 #define MADE_MAX (SETTING_COUNT + 5 + FORCING)

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/compiler.h"
 #include "hosted/cleanup.h"
 
 /*
@@ -76,7 +77,7 @@ struct err *run_library_find(char **ret)
 	err = own_directory(directory);
 	if (err)
 		return err;
-	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+	for (size_t i = 0; i < ARRAY_COUNT(places); i++) {
 		auto_free char *path = NULL;
 
 		if (asprintf(&path, "%s/%s", directory, places[i]) < 0)

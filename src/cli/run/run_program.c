@@ -12,6 +12,7 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
+#include "base/compiler.h"
 #include "base/program_head.h"
 #include "cli/cli.h"
 #include "hosted/cleanup.h"
@@ -178,7 +179,7 @@ static const char *operand_of_loader(char *const *arguments)
 	for (size_t i = 1; arguments[i]; i++) {
 		if (strncmp(arguments[i], "--", 2) != 0)
 			return arguments[i];
-		for (size_t j = 0; j < sizeof(with_value) / sizeof(with_value[0]); j++)
+		for (size_t j = 0; j < ARRAY_COUNT(with_value); j++)
 			if (strcmp(arguments[i], with_value[j]) == 0 && !arguments[++i])
 				return NULL;
 	}

@@ -12,6 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/compiler.h"
 #include "cli/cli.h"
 #include "cli/recordings/finished.h"
 #include "cli/recordings/loaded.h"
@@ -315,7 +316,7 @@ static void put_file_system(struct buf *buf, const char *path)
 
 	if (statfs(path, &status))
 		return;
-	for (size_t i = 0; i < sizeof(systems) / sizeof(systems[0]); i++)
+	for (size_t i = 0; i < ARRAY_COUNT(systems); i++)
 		if ((unsigned int)status.f_type == systems[i].magic)
 			buf_printf(
 				buf,

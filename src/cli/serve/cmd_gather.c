@@ -2,6 +2,7 @@
 #include <signal.h>
 #include <time.h>
 
+#include "base/compiler.h"
 #include "cli/cli.h"
 #include "cli/serve/gathering.h"
 #include "cli/options/options.h"
@@ -130,7 +131,7 @@ static int run(const struct command *command, const struct options *options)
 
 const struct command_body command_gather = {
 	.options = options_of_gather,
-	.option_count = sizeof(options_of_gather) / sizeof(options_of_gather[0]),
+	.option_count = ARRAY_COUNT(options_of_gather),
 	.run = run,
 	.details =
 		"Receives recordings while they are made, from programs that were started with "

@@ -4,6 +4,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/compiler.h"
 #include "cli/cli.h"
 #include "cli/options/debug_symbols_option.h"
 #include "cli/recordings/file_kind.h"
@@ -279,7 +280,7 @@ static int run(const struct command *command, const struct options *given)
 
 const struct command_body command_serve = {
 	.options = options_of_serve,
-	.option_count = sizeof(options_of_serve) / sizeof(options_of_serve[0]),
+	.option_count = ARRAY_COUNT(options_of_serve),
 	.run = run,
 	.details =
 		"The web interface at /, and the REST API: /list has the recordings, /data/ID/… or "

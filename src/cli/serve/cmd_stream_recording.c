@@ -10,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/compiler.h"
 #include "cli/cli.h"
 #include "cli/options/options.h"
 #include "cli/options/setting_options.h"
@@ -113,7 +114,6 @@ static int run(const struct command *command, const struct options *options)
 
 const struct command_body command_stream_recording = {
 	.options = options_of_stream_recording,
-	.option_count =
-		sizeof(options_of_stream_recording) / sizeof(options_of_stream_recording[0]),
+	.option_count = ARRAY_COUNT(options_of_stream_recording),
 	.run = run,
 };

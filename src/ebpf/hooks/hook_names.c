@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/compiler.h"
 #include "ebpf/bpf/hook.h"
 #include "trace/format.h"
 
@@ -43,7 +44,7 @@ static const struct hook_name functions[] = {
 #undef PREFIX
 #undef SIGN
 };
-#define FUNCTIONS (sizeof(functions) / sizeof(functions[0]))
+#define FUNCTIONS (ARRAY_COUNT(functions))
 
 static const struct {
 	const char *text;
@@ -57,7 +58,7 @@ static const struct {
 #undef PREFIX
 #undef SIGN
 };
-#define PREFIXES (sizeof(prefixes) / sizeof(prefixes[0]))
+#define PREFIXES (ARRAY_COUNT(prefixes))
 
 static const struct {
 	const char *symbol, *allocator;
@@ -70,7 +71,7 @@ static const struct {
 #undef PREFIX
 #undef SIGN
 };
-#define SIGNS (sizeof(signs) / sizeof(signs[0]))
+#define SIGNS (ARRAY_COUNT(signs))
 
 static int compare(const void *a, const void *b)
 {

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/compiler.h"
 #include "ebpf/hooks/x86_instruction.h"
 
 /* The general registers, as instructions number them. */
@@ -132,7 +133,7 @@ static bool is_known_nop(const uint8_t *code, size_t length)
 		{0x66, 0x0f, 0x1f, 0x84},
 	};
 
-	return length <= sizeof(nops) / sizeof(nops[0]) && !memcmp(code, nops[length - 1], length);
+	return length <= ARRAY_COUNT(nops) && !memcmp(code, nops[length - 1], length);
 }
 
 /* As Linux decides in arch/x86/kernel/uprobes.c. It refuses probes at the first two prefixes. */

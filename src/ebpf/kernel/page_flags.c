@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/compiler.h"
 #include "hosted/cleanup.h"
 #include "hosted/map.h"
 
@@ -74,7 +75,7 @@ static enum page_use use_of(uint64_t flags)
 		{KPF_COMPOUND_TAIL, PAGE_SLAB_PART},
 	};
 
-	for (size_t i = 0; i < sizeof(uses) / sizeof(uses[0]); i++)
+	for (size_t i = 0; i < ARRAY_COUNT(uses); i++)
 		if (flags >> uses[i].flag & 1)
 			return uses[i].use;
 	return PAGE_KERNEL;

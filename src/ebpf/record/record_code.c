@@ -3,6 +3,7 @@
 #include <limits.h>
 #include <string.h>
 
+#include "base/compiler.h"
 #include "symbols/elf_image.h"
 
 /* Below bit 48 are all addresses of programs. */
@@ -117,7 +118,7 @@ static struct err *add_module(struct record_code *code, const struct target *tar
 						     .has_time = true,
 						     .ticks = now_ns,
 						     .fields = fields,
-						     .count = sizeof(fields) / sizeof(fields[0]),
+						     .count = ARRAY_COUNT(fields),
 						     .text = text,
 						     .size = id_size + path_size});
 	if (!vec_push(&code->modules, span->module))

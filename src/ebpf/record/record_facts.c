@@ -9,6 +9,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "base/compiler.h"
 #include "hosted/cleanup.h"
 
 #define ARGUMENTS_MAX 32000
@@ -56,7 +57,7 @@ void record_facts_memory(const struct target *target, uint64_t now_ns, struct re
 	// In the order of the record's fields.
 	static const char *const lines[] = {
 		"\nVmSize:", "\nVmRSS:", "\nRssAnon:", "\nRssFile:", "\nRssShmem:", "\nVmSwap:"};
-	uint64_t values[sizeof(lines) / sizeof(lines[0])] = {0};
+	uint64_t values[ARRAY_COUNT(lines)] = {0};
 	char text[4096];
 	ssize_t size = read_file(target, "status", text, sizeof(text) - 1);
 	bool known = false;
@@ -64,7 +65,7 @@ void record_facts_memory(const struct target *target, uint64_t now_ns, struct re
 	if (size <= 0)
 		return;
 	text[size] = '\0';
-	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
+	for (size_t i = 0; i < ARRAY_COUNT(lines); i++) {
 		const char *found = strstr(text, lines[i]);
 
 		if (found)
@@ -73,13 +74,12 @@ void record_facts_memory(const struct target *target, uint64_t now_ns, struct re
 	}
 	// A process that has ended has no memory.
 	if (known)
-		recording_file_fact(
-			file, 0,
-			&(struct recording_fact){.kind = TRACE_RECORD_MEMORY,
-						 .has_time = true,
-						 .ticks = now_ns,
-						 .fields = values,
-						 .count = sizeof(values) / sizeof(values[0])});
+		recording_file_fact(file, 0,
+				    &(struct recording_fact){.kind = TRACE_RECORD_MEMORY,
+							     .has_time = true,
+							     .ticks = now_ns,
+							     .fields = values,
+							     .count = ARRAY_COUNT(values)});
 }
 
 bool record_facts_thread_name(const struct target *target, uint32_t tid, char ret[RECORD_NAME_SIZE])

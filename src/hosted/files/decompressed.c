@@ -11,6 +11,7 @@
 #include <zlib.h>
 #include <zstd.h>
 
+#include "base/compiler.h"
 #include "hosted/cleanup.h"
 #include "hosted/files/cache_folder.h"
 
@@ -40,7 +41,7 @@ enum decompressed_kind decompressed_kind(const void *head, size_t size)
 		{DECOMPRESSED_LZ4, {0x04, 0x22, 0x4d, 0x18}, 4},
 	};
 
-	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+	for (size_t i = 0; i < ARRAY_COUNT(kinds); i++)
 		if (size >= kinds[i].length && memcmp(head, kinds[i].magic, kinds[i].length) == 0)
 			return kinds[i].kind;
 	return DECOMPRESSED_NONE;

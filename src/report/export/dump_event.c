@@ -2,6 +2,7 @@
 
 #include <inttypes.h>
 
+#include "base/compiler.h"
 #include "report/words/style.h"
 #include "trace/operation.h"
 
@@ -14,8 +15,6 @@ static const char *const process_fields[] = {
 	[TRACE_PROCESS_KERNEL] = "kernel",
 	[TRACE_PROCESS_AGENT] = "agent",
 };
-
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
 /* Writes a text. NULs, which separate the parts of lists, become spaces. */
 static void put_text(struct buf *buf, const char *key, const struct decode_text *text)
@@ -132,8 +131,9 @@ static void put_process(struct buf *buf, const struct decode_event *event)
 
 	buf_printf(buf, "process field=%" PRIu64, field);
 	put_text(buf,
-		 field < COUNT(process_fields) && process_fields[field] ? process_fields[field]
-									: "value",
+		 field < ARRAY_COUNT(process_fields) && process_fields[field]
+			 ? process_fields[field]
+			 : "value",
 		 &event->process.value);
 }
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "analysis/sites/site_change.h"
+#include "base/compiler.h"
 #include "hosted/cleanup.h"
 #include "hosted/compressor.h"
 #include "hosted/protobuf_writer.h"
@@ -21,7 +22,7 @@ static const struct sample_type {
 	{"temporary", "count"},
 };
 
-#define SAMPLE_TYPES (sizeof(sample_types) / sizeof(sample_types[0]))
+#define SAMPLE_TYPES (ARRAY_COUNT(sample_types))
 #define SHOWN_FIRST  "inuse_space"
 
 struct profile {

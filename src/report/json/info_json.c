@@ -2,6 +2,7 @@
 
 #include <stdio.h>
 
+#include "base/compiler.h"
 #include "report/views/core_facts.h"
 #include "report/words/unseen.h"
 
@@ -65,9 +66,8 @@ static void put_process(struct json_writer *json, const struct recording_facts *
 	json_field_u64(json, "sample_bytes", facts->sample_mean);
 	json_field_double(json, "cull_s", (double)facts->cull_ns / 1e9);
 	json_field_text(json, "allocator",
-			facts->allocator < sizeof(allocators) / sizeof(allocators[0])
-				? allocators[facts->allocator]
-				: "unknown");
+			facts->allocator < ARRAY_COUNT(allocators) ? allocators[facts->allocator]
+								   : "unknown");
 }
 
 /* peak_resident: bytes, as far as is known; from samples: the process may have had more. */
@@ -91,8 +91,8 @@ static void put_end(struct json_writer *json, const struct recording_facts *fact
 	json_field_bool(json, "ended", facts->ended);
 	json_field_bool(json, "writing", facts->writing);
 	json_field_text(json, "end_reason",
-			facts->end_reason < sizeof(ends) / sizeof(ends[0]) ? ends[facts->end_reason]
-									   : "unknown");
+			facts->end_reason < ARRAY_COUNT(ends) ? ends[facts->end_reason]
+							      : "unknown");
 	json_field_u64(json, "end_status", facts->end_status);
 	json_field_double(json, "started_at", (double)facts->start_realtime_ns / 1e9);
 	json_field_double(json, "duration_s", (double)facts->duration_ns / 1e9);

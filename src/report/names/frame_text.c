@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/compiler.h"
 #include "hosted/cleanup.h"
 #include "report/words/format.h"
 #include "report/names/frame_name.h"
@@ -279,7 +280,7 @@ bool frame_text_is_startup(const struct named_frame *frame)
 		"__GI___clone3",
 	};
 
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+	for (size_t i = 0; i < ARRAY_COUNT(names); i++) {
 		if (strcmp(frame->function, names[i]) == 0)
 			return true;
 	}

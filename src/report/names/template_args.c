@@ -3,6 +3,8 @@
 #include <ctype.h>
 #include <string.h>
 
+#include "base/compiler.h"
+
 /*
  * The length of an operator's name at text that looks like a bracket, "<<=" for one. 0: there is
  * none.
@@ -19,7 +21,7 @@ static size_t operator_at(const char *start, const char *text)
 	if (before > length &&
 	    (isalnum((unsigned char)text[-(long)length - 1]) || text[-(long)length - 1] == '_'))
 		return 0;
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+	for (size_t i = 0; i < ARRAY_COUNT(names); i++)
 		if (strncmp(text, names[i], strlen(names[i])) == 0)
 			return strlen(names[i]);
 	return 0;

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/compiler.h"
 #include "hosted/cleanup.h"
 #include "hosted/file_name.h"
 #include "hosted/vec.h"
@@ -30,7 +31,7 @@ static void format_size(char text[CELL_MAX], uint64_t bytes)
 		snprintf(text, CELL_MAX, "%7" PRIu64, bytes);
 		return;
 	}
-	while (i + 1 < sizeof(units) / sizeof(units[0]) && bytes / 1000 >= unit) {
+	while (i + 1 < ARRAY_COUNT(units) && bytes / 1000 >= unit) {
 		unit *= 1000;
 		i++;
 	}

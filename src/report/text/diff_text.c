@@ -2,6 +2,7 @@
 
 #include <inttypes.h>
 
+#include "base/compiler.h"
 #include "hosted/cleanup.h"
 #include "report/names/frame_name.h"
 #include "report/names/own_name.h"
@@ -41,7 +42,7 @@ static struct err *put_sums(struct buf *buf, const struct style *style,
 					    METRIC_TEMPORARY};
 	cleanup(text_table_deinit) struct text_table table = {0};
 	// Of a moment only what was live then is known.
-	size_t count = diff_view_of_moments(view) ? 1 : sizeof(shown) / sizeof(shown[0]);
+	size_t count = diff_view_of_moments(view) ? 1 : ARRAY_COUNT(shown);
 
 	add_columns(&table);
 	for (size_t i = 0; i < count; i++)

@@ -3,6 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/compiler.h"
+
 /* "1234567" as "1,234,567" */
 static struct formatted separated(uint64_t value)
 {
@@ -50,7 +52,7 @@ struct formatted format_bytes(uint64_t bytes, bool exact)
 	struct formatted result = {0};
 
 	if (!exact)
-		return scaled((double)bytes, units, sizeof(units) / sizeof(units[0]));
+		return scaled((double)bytes, units, ARRAY_COUNT(units));
 	result = separated(bytes);
 	strcat(result.text, " B");
 	return result;
@@ -62,7 +64,7 @@ struct formatted format_count(uint64_t count, bool exact)
 
 	if (exact || count < 10000000)
 		return separated(count);
-	return scaled((double)count, units, sizeof(units) / sizeof(units[0]));
+	return scaled((double)count, units, ARRAY_COUNT(units));
 }
 
 struct formatted format_change(int64_t change, bool bytes, bool exact)
@@ -85,7 +87,7 @@ struct formatted format_time(uint64_t ns)
 	uint64_t seconds = ns / 1000000000 + (ns % 1000000000 >= 500000000);
 
 	if (ns < 59995000000)
-		return scaled((double)ns, units, sizeof(units) / sizeof(units[0]));
+		return scaled((double)ns, units, ARRAY_COUNT(units));
 	if (seconds < 3600)
 		snprintf(result.text, sizeof(result.text), "%jum%02jus", (uintmax_t)(seconds / 60),
 			 (uintmax_t)(seconds % 60));
@@ -122,7 +124,7 @@ struct formatted format_bytes_fine(uint64_t bytes)
 {
 	static const char *const units[] = {"bytes", "KB", "MB", "GB"};
 
-	return thousandths(bytes, units, sizeof(units) / sizeof(units[0]));
+	return thousandths(bytes, units, ARRAY_COUNT(units));
 }
 
 struct formatted format_age(uint64_t ns)
@@ -132,7 +134,7 @@ struct formatted format_age(uint64_t ns)
 	uint64_t seconds = ns / 1000000000;
 
 	if (seconds < 60)
-		return thousandths(ns, units, sizeof(units) / sizeof(units[0]));
+		return thousandths(ns, units, ARRAY_COUNT(units));
 	if (seconds < 3600)
 		snprintf(result.text, sizeof(result.text), "%ju mins %ju secs",
 			 (uintmax_t)(seconds / 60), (uintmax_t)(seconds % 60));
@@ -220,7 +222,7 @@ struct formatted format_size_class(uint64_t smallest, uint64_t largest)
 		return format_bytes(smallest, true);
 	if (largest < UINT64_MAX)
 		return between(smallest > 1024 ? smallest - 1 : smallest, largest, units,
-			       sizeof(units) / sizeof(units[0]));
+			       ARRAY_COUNT(units));
 	snprintf(result.text, sizeof(result.text), "above 8 EiB");
 	return result;
 }
@@ -234,7 +236,7 @@ struct formatted format_time_class(uint64_t shortest, uint64_t longest)
 	if (!shortest)
 		snprintf(result.text, sizeof(result.text), "up to %ju ns", (uintmax_t)longest);
 	else if (longest < UINT64_MAX)
-		return between(shortest - 1, longest, units, sizeof(units) / sizeof(units[0]));
+		return between(shortest - 1, longest, units, ARRAY_COUNT(units));
 	else
 		snprintf(result.text, sizeof(result.text), "above %ju s",
 			 (uintmax_t)((shortest - 1) / 1000000000));

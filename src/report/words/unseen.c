@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/compiler.h"
 #include "hosted/cleanup.h"
 #include "hosted/file_name.h"
 #include "report/words/format.h"
@@ -15,7 +16,7 @@ static const char *const names[] = {
 	[TRACE_UNSEEN_PRELOADED] = "preloaded_malloc", [TRACE_UNSEEN_STARTED] = "started_program",
 	[TRACE_UNSEEN_RESIDENT] = "resident",
 };
-#define NAMES (sizeof(names) / sizeof(names[0]))
+#define NAMES (ARRAY_COUNT(names))
 
 const char *unseen_kind_name(enum trace_unseen kind)
 {

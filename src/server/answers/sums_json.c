@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "analysis/facts/chain_facts.h"
+#include "base/compiler.h"
 #include "hosted/cleanup.h"
 #include "hosted/map.h"
 #include "server/bytehound/group_json.h"
@@ -272,7 +273,7 @@ static const struct change_column {
 	{"total", SUMS_TOTAL}, {"calls", SUMS_CALLS},       {"temporary", SUMS_TEMPORARY},
 	{"slack", SUMS_SLACK}, {"own_peak", SUMS_OWN_PEAK}, {"growth", SUMS_GROWTH},
 };
-#define CHANGE_COLUMNS (sizeof(change_columns) / sizeof(change_columns[0]))
+#define CHANGE_COLUMNS (ARRAY_COUNT(change_columns))
 
 static bool is_known(const struct sums_row *row, enum sums_order order)
 {
@@ -321,7 +322,7 @@ void sums_json_field_change(struct json_writer *json, const struct sums_change_p
 void sums_csv_deinit(struct sums_csv *csv)
 {
 	columns_deinit(&csv->columns);
-	for (size_t i = 0; i < sizeof(csv->keys) / sizeof(csv->keys[0]); i++)
+	for (size_t i = 0; i < ARRAY_COUNT(csv->keys); i++)
 		sums_keys_deinit(&csv->keys[i]);
 }
 

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
+#include "base/compiler.h"
 #include "hosted/cleanup.h"
 #include "server/answers/rest_json.h"
 #include "server/routes/route.h"
@@ -161,8 +162,7 @@ static const char *parameter_name(int32_t parameter)
 	};
 	int64_t index = -(int64_t)parameter - 1;
 
-	return index >= 0 && index < (int64_t)(sizeof(names) / sizeof(names[0])) ? names[index]
-										 : NULL;
+	return index >= 0 && index < (int64_t)(ARRAY_COUNT(names)) ? names[index] : NULL;
 }
 
 static struct err *make_mallopts(void *state, struct buf *buf, bool *done)

@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 #include "analysis/views/heap_regions.h"
+#include "base/compiler.h"
 #include "hosted/cleanup.h"
 #include "server/routes/route.h"
 #include "server/data/selection.h"
@@ -80,13 +81,12 @@ static struct err *answer(struct request *request, struct reply *reply, const st
 
 struct err *route_timeline(struct request *request, struct reply *reply)
 {
-	return answer(request, reply, live_series, sizeof(live_series) / sizeof(live_series[0]));
+	return answer(request, reply, live_series, ARRAY_COUNT(live_series));
 }
 
 struct err *route_fragmentation_timeline(struct request *request, struct reply *reply)
 {
-	return answer(request, reply, fragmentation_series,
-		      sizeof(fragmentation_series) / sizeof(fragmentation_series[0]));
+	return answer(request, reply, fragmentation_series, ARRAY_COUNT(fragmentation_series));
 }
 
 /* Writes an array of `count` values, each made of its index i. */

@@ -1,5 +1,6 @@
 #include "server/http/mhd_library.h"
 
+#include "base/compiler.h"
 #include "hosted/late_library.h"
 
 struct mhd_library mhd;
@@ -14,7 +15,7 @@ struct err *mhd_library_open(void)
 	static struct late_library library = {
 		.file = "libmicrohttpd.so.12",
 		.names = names,
-		.count = sizeof(names) / sizeof(names[0]),
+		.count = ARRAY_COUNT(names),
 		.table = &mhd,
 	};
 

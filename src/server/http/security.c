@@ -6,6 +6,8 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/compiler.h"
+
 /* Takes the port and the brackets off a host. false: it is malformed, or too long for any host. */
 static bool split(const char *host, char name[256])
 {
@@ -40,7 +42,7 @@ bool security_host(const struct security *security, const char *host)
 
 	if (!host || !split(host, name))
 		return false;
-	for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++)
+	for (size_t i = 0; i < ARRAY_COUNT(own); i++)
 		if (strcasecmp(name, own[i]) == 0)
 			return true;
 	return strcasecmp(name, security->interface) == 0 ||

@@ -7,6 +7,7 @@ static const struct answer {
 	const char *name, *members, *text;
 } answers[] = {
 #define ANSWER(name, members, text) {#name, members, text},
+#include "base/compiler.h"
 #include "server/page/answer.def"
 #undef ANSWER
 };
@@ -34,7 +35,7 @@ static void put_reference(struct json_writer *json, const char *name, size_t len
 /* Writes the fields of a type without [] and ? into the open object. */
 static void put_base(struct json_writer *json, const char *name, size_t length)
 {
-	for (size_t i = 0; i < sizeof(plains) / sizeof(plains[0]); i++) {
+	for (size_t i = 0; i < ARRAY_COUNT(plains); i++) {
 		const struct plain *plain = &plains[i];
 
 		if (strlen(plain->name) != length || memcmp(plain->name, name, length))
@@ -133,7 +134,7 @@ static void put_choice(struct json_writer *json, const char *rows)
 void answer_schema_put_all(struct json_writer *json)
 {
 	json_object(json);
-	for (size_t i = 0; i < sizeof(answers) / sizeof(answers[0]); i++) {
+	for (size_t i = 0; i < ARRAY_COUNT(answers); i++) {
 		json_key(json, answers[i].name);
 		json_object(json);
 		json_field_text(json, "description", answers[i].text);

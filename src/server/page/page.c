@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/compiler.h"
 #include "hosted/cleanup.h"
 #include "server/page_files.h" // made by the build
 
@@ -25,7 +26,7 @@ const struct page_file *page_find(const char *target)
 {
 	size_t length = strcspn(target, "?");
 
-	for (size_t i = 0; i < sizeof(page_files) / sizeof(page_files[0]); i++)
+	for (size_t i = 0; i < ARRAY_COUNT(page_files); i++)
 		if (strlen(page_files[i].path) == length &&
 		    memcmp(page_files[i].path, target, length) == 0)
 			return &page_files[i];

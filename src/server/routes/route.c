@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "analysis/filter/filter_maps.h"
+#include "base/compiler.h"
 #include "server/http/request_query.h"
 
 #define FILTER     ROUTE_FILTER
@@ -56,13 +57,13 @@ static const struct parameter parameter_table[] = {
 
 const struct route *routes(size_t *count)
 {
-	*count = sizeof(route_table) / sizeof(route_table[0]);
+	*count = ARRAY_COUNT(route_table);
 	return route_table;
 }
 
 const struct parameter *parameters(size_t *count)
 {
-	*count = sizeof(parameter_table) / sizeof(parameter_table[0]);
+	*count = ARRAY_COUNT(parameter_table);
 	return parameter_table;
 }
 

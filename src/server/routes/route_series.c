@@ -3,6 +3,7 @@
 #include <stddef.h>
 
 #include "analysis/views/series_stored.h"
+#include "base/compiler.h"
 #include "hosted/cleanup.h"
 #include "server/bytehound/group_json.h"
 #include "server/answers/rest_json.h"
@@ -92,7 +93,7 @@ static struct err *put_memory(struct json_writer *json, const struct asked *aske
 	json_key(json, "memory");
 	json_object(json);
 	json_field_u64(json, "usual_ns", usual_ns);
-	for (size_t i = 0; i < sizeof(columns) / sizeof(columns[0]); i++)
+	for (size_t i = 0; i < ARRAY_COUNT(columns); i++)
 		rest_json_field_column(json, columns[i].key,
 				       (const char *)samples + columns[i].offset, sizeof(*samples),
 				       count);

@@ -1,5 +1,6 @@
 #include "stream/link/gnutls_library.h"
 
+#include "base/compiler.h"
 #include "hosted/late_library.h"
 
 struct gnutls_library gnutls;
@@ -14,7 +15,7 @@ struct err *gnutls_library_open(void)
 	static struct late_library library = {
 		.file = "libgnutls.so.30",
 		.names = names,
-		.count = sizeof(names) / sizeof(names[0]),
+		.count = ARRAY_COUNT(names),
 		.table = &gnutls,
 	};
 
