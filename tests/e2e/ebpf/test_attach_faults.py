@@ -10,6 +10,7 @@ import time
 import pytest
 
 import mallow_reader
+from cells import every_other
 from conftest import clean_environment, need
 from processes import wait_for
 from traced_process import Attach, Target, need_bpf
@@ -114,7 +115,8 @@ def test_nothing_is_half_seen_at_the_begin(mallow, tool, program, tmp_path, way)
     assert frees_of_nothing(path) <= 1
 
 
-@pytest.mark.parametrize("word, reason, status", [("end", "exit", 7), ("kill", "signal", 9), ("exec", "exec", 0)])
+@pytest.mark.parametrize("word, reason, status",
+                         every_other([("end", "exit", 7), ("kill", "signal", 9), ("exec", "exec", 0)], 1))
 def test_the_end_is_known_although_events_are_lost(mallow, tool, program, tmp_path, word, reason, status):
     path = tmp_path / "r.mallow"
     with Target([program]) as target, Attach(mallow, target.pid, path) as attach:

@@ -9,6 +9,7 @@ import subprocess
 
 import pytest
 
+from cells import diagonals
 import expect
 from conftest import need
 from traced_process import MAPPED, Attach, Memleak, Target, by_keeper, functions, need_bpf
@@ -61,8 +62,7 @@ def operators(compile_sample):
     return compile_sample("outstanding_new", "gcc", "-O2", ["-fno-builtin"])
 
 
-@pytest.mark.parametrize("way", ["session", "multi", "perf"])
-@pytest.mark.parametrize("name", [None, *LIBRARIES])
+@pytest.mark.parametrize("name, way", diagonals([None, *LIBRARIES], ["session", "multi", "perf"]))
 def test_preloaded(mallow, operators, name, way):
     """operator new of these libraries does not call malloc, and throws: no return is probed there."""
     environment = {"LD_PRELOAD": library(name)} if name else None

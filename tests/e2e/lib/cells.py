@@ -3,12 +3,21 @@ import itertools
 
 import pytest
 
+# Builds of the tool: what is sound under the sanitizers is so without.
+BUILDS = ["asan_mallow", pytest.param("mallow", marks=pytest.mark.long)]
 MATRIX = list(itertools.product(["gcc", "clang"], ["-O0", "-O2"]))
 
 
 def mostly_long(values, daily):
     """Parameters of which the first ones are of every day, the others of --long."""
     return [pytest.param(value, marks=() if index < daily else pytest.mark.long)
+            for index, value in enumerate(values)]
+
+
+def every_other(values, first=0):
+    """Parameters of which every other one, from the given one on, is of every day, the others of --long."""
+    return [pytest.param(*(value if isinstance(value, tuple) else [value]),
+                         marks=() if index % 2 == first else pytest.mark.long)
             for index, value in enumerate(values)]
 
 

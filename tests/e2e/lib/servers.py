@@ -15,6 +15,7 @@ import pytest
 
 import mallow_reader
 import mallow_sums
+from cells import BUILDS
 from conftest import TOP, clean_environment
 from filter_reference import ENTRIES, Blocks
 from queries import SECOND, Program, Recorded, random_condition, random_recording
@@ -216,7 +217,7 @@ def without_ids(rows):
         yield row
 
 
-@pytest.fixture(scope="module", params=["mallow", "asan_mallow"])
+@pytest.fixture(scope="module", params=BUILDS)
 def served(request, program, tmp_path_factory):
     """Twelve random recordings and their server."""
     folder = tmp_path_factory.mktemp("served")

@@ -6,6 +6,7 @@ import resource
 
 import pytest
 
+from cells import every_other
 import expect
 from faults import ENDLESS, STORM, numbers_of_calls
 from live_programs import by_function, check, run_live
@@ -41,7 +42,7 @@ def test_each_system_call_fails(error, all_calls, tmp_path):
     fail_in_turn(all_calls, tmp_path, 1, error)
 
 
-@pytest.mark.parametrize("name,number", numbers_of_calls().items())
+@pytest.mark.parametrize("name,number", every_other(numbers_of_calls().items()))
 def test_a_system_call_that_never_works(name, number, all_calls, tmp_path):
     for first in (1, 3):
         outcome = run_live([all_calls], variant("fail"), tmp_path / "failed", TEST_FAIL_AT=first,
@@ -119,6 +120,7 @@ def test_handlers_at_each_instruction(stride, compile_sample, agent, tmp_path, f
     assert table.header.lost == 0, table.header.losses
 
 
+@pytest.mark.long
 def test_handlers_between_samples(compile_sample, agent, tmp_path, functions_of):
     """The same where one block in two or three is a sample: it begins and ends as such."""
     outcome = run_live([compile_sample("live_steps", "gcc", "-O1"), 3], agent, tmp_path / "t", SAMPLE=100)

@@ -10,6 +10,7 @@ import subprocess
 import pytest
 
 import mallow_reader
+from cells import mostly_long
 from conftest import TOP, clean_environment, need
 from mallow_reader import Free
 from variants import run_with, variant
@@ -661,7 +662,7 @@ def sample_times(recorded):
             if fact["kind"] == "memory"]
 
 
-@pytest.mark.parametrize("slots", ["shared", "private"])
+@pytest.mark.parametrize("slots", mostly_long(["shared", "private"], 1))
 def test_memory_samples(record, slots):
     """At least so far apart, but for the last one at the end; none at all with 0. Those of an interval that the run
     is too short for come sooner."""

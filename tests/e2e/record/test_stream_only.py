@@ -10,6 +10,7 @@ import time
 import pytest
 
 import mallow_reader
+from cells import diagonals, every_other
 from conftest import clean_environment
 from faults import ENDLESS, numbers_of_calls
 from processes import wait_for
@@ -122,8 +123,7 @@ def test_whole_while_somebody_receives(threads, slots, start, tool, tmp_path):
     assert not [name for name in os.listdir(tmp_path) if name != "r.mallow"]
 
 
-@pytest.mark.parametrize("slots", ["shared", "private"])
-@pytest.mark.parametrize("threads", [1, 4])
+@pytest.mark.parametrize("threads, slots", diagonals([1, 4], ["shared", "private"]))
 def test_bounded_while_nobody_receives(threads, slots, start, tool, tmp_path):
     """Memory stays within the bound, each event that does not fit is counted, and definitions are whole. When there
     is room again, recording goes on."""
@@ -302,7 +302,7 @@ def run_faulty(compile_sample, tap, tmp_path):
     yield run
 
 
-@pytest.mark.parametrize("name,number", numbers_of_calls().items())
+@pytest.mark.parametrize("name,number", every_other(numbers_of_calls().items(), 1))
 def test_a_system_call_that_never_works(name, number, run_faulty):
     for first in (1, 3):
         for registry in (None, "/gone"):

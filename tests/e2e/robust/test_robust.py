@@ -19,7 +19,7 @@ from stories import Story, boundaries
 from stories import odd_image_of_slots
 
 FLIPS = 1000
-PARTS = 8
+PARTS = 16
 COMMANDS = (
     ("info", "--json"), ("report",), ("report", "--json", "--top", "3"), ("trace", "dump"),
     ("report", "--errors"), ("report", "--by", "function"), ("report", "--by", "size", "--csv"),
@@ -155,7 +155,7 @@ def test_differences_of_flipped_bits(asan, sound, tmp_path):
     assert read > 30
 
 
-@pytest.mark.parametrize("seed", mostly_long(range(4), 2))
+@pytest.mark.parametrize("seed", mostly_long(range(4), 1))
 def test_flipped_bits_in_slots(seed, asan, tmp_path):
     """Slots have no checksum: what is flipped in them reaches the decoder."""
     places = random.Random(seed)

@@ -5,6 +5,7 @@ import sys
 import pytest
 
 from bytehound_client import ANSWERS, REQUESTS, Client
+from cells import every_other
 from servers import Server, serve  # noqa: F401
 
 SECOND = 10 ** 9
@@ -15,7 +16,7 @@ def nanoseconds(time):
     return SECOND * time.secs + time.fract_nsecs
 
 
-@pytest.fixture(params=PROGRAMS)
+@pytest.fixture(params=every_other(PROGRAMS))
 def client(request, record, compile_sample, serve):  # noqa: F811
     command = ([sys.executable, "-S", "-c", "x = [str(i) for i in range(1000)]"] if request.param == "python"
                else [compile_sample(request.param)])

@@ -13,6 +13,7 @@ import mallow_reader
 import report_json
 import test_flame
 from made_recording import NAMES, random_made
+from cells import BUILDS
 from servers import FILTERS, example, program, serve, served, stepping, until  # noqa: F401
 
 COLUMNS = ["bytes", "blocks", "leaked", "total", "calls", "temporary", "slack"]
@@ -131,7 +132,7 @@ def test_pages_and_curves(served):
 
 # --- the same numbers as `mallow diff` ---
 
-@pytest.fixture(params=["mallow", "asan_mallow"])
+@pytest.fixture(params=BUILDS)
 def builds(request, tmp_path, serve):
     """builds(seed): a server of two recordings whose functions lie elsewhere; (server, ids, paths)"""
     def start(seed):

@@ -13,6 +13,7 @@ import urllib.parse
 
 import pytest
 
+from cells import BUILDS
 import golden_recording
 import json_schema
 from page_answers import answers as answers_in
@@ -24,7 +25,7 @@ from servers import FILTERS, Server, parameters_of, program, served  # noqa: F40
 GOLDEN = TOP / "tests" / "golden" / "serve"
 
 
-@pytest.fixture(scope="module", params=["mallow", "asan_mallow"])
+@pytest.fixture(scope="module", params=BUILDS)
 def server(request, tmp_path_factory):
     folder = tmp_path_factory.mktemp("golden")
     for name in ("lamp", "shop"):  # the latter is the last one

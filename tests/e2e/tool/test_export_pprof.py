@@ -9,6 +9,7 @@ import pytest
 
 import pprof_reader
 import report_json
+from cells import every_other
 from conftest import TOP, built, need
 from made_recording import Made
 
@@ -126,7 +127,7 @@ def test_go_tool_pprof(tool, python):
     assert "inuse_space/bytes[dflt]" in raw[raw.index("Samples:") + 1]
 
 
-@pytest.mark.parametrize("name, field", TYPES.items())
+@pytest.mark.parametrize("name, field", every_other(TYPES.items()))
 def test_go_tool_pprof_top(tool, python, name, field):
     export(tool, python)
     unit = ["-unit=bytes"] if name.endswith("space") else []
