@@ -113,9 +113,9 @@ def asan_mallow():
 
 def clean_environment(extra=None):
     """The caller's environment without settings of ours and with a terminal that has colours, and the
-    additions (None removes)."""
+    additions (None removes). The readline of Python 3.13 sets LINES and COLUMNS, which ncurses believes."""
     environment = {name: value for name, value in os.environ.items()
-                   if not name.startswith("MALLOW") and name != "LD_PRELOAD"}
+                   if not name.startswith("MALLOW") and name not in ("LD_PRELOAD", "LINES", "COLUMNS")}
     environment["TERM"] = "xterm-256color"
     for name, value in (extra or {}).items():
         if value is None:
