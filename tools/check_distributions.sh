@@ -32,6 +32,8 @@ in_root()
 	unshare --mount sh -euc '
 		root=$1 command=$2
 		shift 2
+		# A place of its own: programs in there may make namespaces, too.
+		mount --bind "$root" "$root"
 		mount -t proc proc "$root/proc"
 		for place in sys dev; do mount --rbind "/$place" "$root/$place"; done
 		mount -t tmpfs tmpfs "$root/dev/shm"

@@ -2,6 +2,8 @@
 # The helper of MODE=live in tests: keeps the table as it is, for an independent reader. It is called
 # as the tool is, `keep_table.sh live-report --fd N …`; MALLOW_TEST_TABLES is where tables go.
 set -e
+# A shell tells of commands that a limit of the program has killed; the agent says it, too.
+exec 2>/dev/null
 [ "$1 $2" = "live-report --fd" ]
 shift 2
 folder=$MALLOW_TEST_TABLES
