@@ -1,12 +1,167 @@
 #include "analysis/checks/verdicts.h"
 
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/blocks/block_bits.h"
 #include "analysis/breakdown/places.h"
-#include "analysis/checks/grown.h"
-#include "analysis/checks/growth.h"
+#include "analysis/diff/diff_rows.h"
 #include "analysis/filter/moment.h"
 #include "analysis/findings/findings.h"
+#include "analysis/findings/shape_sums.h"
 #include "analysis/leaks/suppressed.h"
+#include "hosted/arena.h"
+#include "hosted/buf.h"
 #include "hosted/cleanup.h"
+
+static const struct check_info checks[] = {
+#define CHECK(NAME, name, unit, metric, scope, value, text)                                        \
+	{name, "max-" name, value, text, CHECK_UNIT_##unit, METRIC_##metric, CHECK_SCOPE_##scope},
+#include "analysis/checks/checks.def"
+#undef CHECK
+};
+
+const struct check_info *check_info(enum check check)
+{
+	return &checks[check];
+}
+
+/* What is the same for all metrics. Zeroed: empty. */
+struct grown {
+	struct diff *diff;     /* both recordings; NULL: not made yet */
+	struct places places;  /* of the newer one, which has more */
+	const char **function; /* of each place its function's name */
+	struct arena names;
+};
+
+static void grown_deinit(struct grown *grown)
+{
+	diff_destroy(grown->diff);
+	places_deinit(&grown->places);
+	free(grown->function);
+	arena_deinit(&grown->names);
+	*grown = (struct grown){0};
+}
+
+static struct err *name_places(struct grown *grown)
+{
+	cleanup(buf_deinit) struct buf name = BUF_EMPTY;
+
+	grown->function = calloc(grown->places.count + 1u, sizeof(*grown->function));
+	if (!grown->function)
+		return err_no_memory();
+	for (uint32_t i = 0; i < grown->places.count; i++) {
+		name.size = 0;
+		breakdown_put_name(&name, BREAKDOWN_FUNCTION, grown->places.items[i].code.frame);
+		if (!buf_string(&name))
+			return buf_finish(&name);
+		grown->function[i] = arena_text(&grown->names, name.data);
+		if (!grown->function[i])
+			return err_no_memory();
+	}
+	return NULL;
+}
+
+static struct err *compare_recordings(const struct check_baseline *baseline,
+				      const struct recording *recording,
+				      struct symbolized *symbolized, struct grown *ret)
+{
+	const struct diff_side sides[DIFF_SIDES] = {
+		{baseline->recording, baseline->symbolized, 1},
+		{recording, symbolized, 1},
+	};
+	struct err *err = diff_create(sides, &ret->diff);
+
+	if (!err)
+		err = places_create(recording, symbolized, METRIC_CALLS, &ret->places);
+	return err ? err : name_places(ret);
+}
+
+/*
+ * The frame of the place that has most of a function of the newer recording: its line is to be
+ * shown. Common frames of two builds have any of the function's lines. NULL: there is none.
+ */
+static const struct named_frame *find_line(const struct grown *grown, const char *function,
+					   enum metric metric)
+{
+	const struct place *most = NULL;
+
+	for (uint32_t i = 0; i < grown->places.count; i++) {
+		const struct place *place = &grown->places.items[i];
+
+		if (strcmp(grown->function[i], function) == 0 &&
+		    (!most ||
+		     metric_of_site(metric, &place->sum) > metric_of_site(metric, &most->sum)))
+			most = place;
+	}
+	return most ? most->code.frame : NULL;
+}
+
+/*
+ * Fills in the places of the verdict: the functions that grew most, with the line that has most of
+ * each. Both recordings are compared when grown is empty; it must be asked about these two only.
+ * Frames live as long as grown->diff and symbolized.
+ */
+static struct err *grown_find(struct grown *grown, const struct check_baseline *baseline,
+			      const struct recording *recording, struct symbolized *symbolized,
+			      struct verdict *verdict)
+{
+	cleanup(diff_rows_deinit) struct diff_rows rows = {0};
+	enum metric metric = check_info(verdict->check)->metric;
+	struct err *err =
+		grown->diff ? NULL : compare_recordings(baseline, recording, symbolized, grown);
+
+	if (!err)
+		err = diff_rows_create(grown->diff, DIFF_BY_FUNCTION, metric, &rows);
+	for (uint32_t i = 0; !err && i < rows.count && verdict->place_count < VERDICT_PLACES; i++) {
+		const struct diff_row *row = &rows.items[i];
+		const struct named_frame *line;
+
+		if (diff_row_change(row, metric) <= 0)
+			continue;
+		line = find_line(grown, row->name, metric);
+		verdict->places[verdict->place_count++] = (struct verdict_place){
+			.frame = line ? line : row->frame,
+			.value = metric_of_site(metric, &row->sums[DIFF_AFTER]),
+			.before = metric_of_site(metric, &row->sums[DIFF_BEFORE]),
+		};
+	}
+	return err;
+}
+
+static bool block_matches(const struct check_matching *matching, const struct site *sites,
+			  uint64_t block)
+{
+	const struct filter_match *match = matching->match;
+	uint32_t site = recording_blocks(matching->recording)->site[block];
+
+	return block_bits_has(match->words, block) &&
+	       (!matching->suppressed || !matching->suppressed[(uint32_t)(sites[site].stack + 1)]);
+}
+
+/*
+ * Bytes a second that the matching blocks together never freed, if that grew to the end (shape.h);
+ * else 0. *bytes: what they never freed.
+ */
+static uint64_t growth_of_matching(const struct check_matching *matching, uint64_t *bytes)
+{
+	uint64_t duration_ns = recording_facts(matching->recording)->duration_ns;
+	struct shape_input input = {.kept_blocks = 0};
+	struct shape_result shape;
+	struct shape_walk walk;
+	uint32_t count;
+	const struct site *sites = recording_sites(matching->recording, &count);
+
+	shape_walk_begin(matching->recording, &walk);
+	for (uint64_t i = 0; i < walk.blocks->count; i++)
+		if (block_matches(matching, sites, i))
+			shape_walk_add(&walk, i, &input);
+	*bytes = 0;
+	for (unsigned int i = 0; i < FACTS_POINTS; i++)
+		*bytes += input.kept[i];
+	shape = shape_judge_run(&input, duration_ns);
+	return shape_rate(&shape, *bytes, duration_ns);
+}
 
 struct judge {
 	const struct check_limits *limits;

@@ -2,16 +2,128 @@
 #include <string.h>
 
 #include "analysis/blocks/block_temporary.h"
-#include "analysis/filter/filter_chains.h"
+#include "analysis/filter/filter_data.h"
 #include "analysis/filter/filter_keep.h"
 #include "analysis/filter/filter_maps.h"
 #include "analysis/filter/filter_pools.h"
 #include "analysis/filter/filter_sites.h"
-#include "analysis/filter/filter_suppress.h"
 #include "analysis/filter/filter_times.h"
+#include "analysis/leaks/suppressed.h"
 #include "analysis/views/jemalloc.h"
 #include "base/compiler.h"
 #include "hosted/cleanup.h"
+
+/*
+ * Removes from the match the blocks that were never freed and whose stacks a suppression matches,
+ * so that what is left leaks as much as suppressed_create() says.
+ */
+static struct err *filter_suppress(const struct filter *filter, const struct recording *recording,
+				   struct symbolized *symbolized, struct filter_match *match)
+{
+	const struct block_columns *blocks = recording_blocks(recording);
+	auto_free uint32_t *stacks = NULL;
+	auto_free uint8_t *known = NULL; // for each site
+	const struct site *sites;
+	struct err *err;
+	uint32_t count;
+
+	if (!filter_has(filter, FILTER_SUPPRESS))
+		return NULL;
+	err = suppressed_stacks(filter->conditions[FILTER_SUPPRESS].suppressions, recording,
+				symbolized, &stacks);
+	if (err)
+		return err;
+	sites = recording_sites(recording, &count);
+	known = malloc((size_t)count + 1);
+	if (!known)
+		return err_no_memory();
+	for (uint32_t i = 0; i < count; i++)
+		known[i] = stacks[(uint32_t)(sites[i].stack + 1)] != 0;
+	KEEP(match, blocks->freed_ns[i] != TIME_NEVER || !known[blocks->site[i]]);
+	return NULL;
+}
+
+/*
+ * Chains of blocks: a chain is a block, the block that realloc made of it, and so on. A successor
+ * stands behind its predecessor in the columns. Most blocks are a chain alone.
+ */
+enum chain_value {
+	CHAIN_FIRST_SIZE,
+	CHAIN_LAST_SIZE,
+	CHAIN_LENGTH,
+	CHAIN_POSITION, /* how many blocks of the chain come before this one */
+	CHAIN_LIFETIME, /* TIME_NEVER: its last block is leaked */
+	CHAIN_FREED,    /* when its last block was freed, or TIME_NEVER */
+};
+
+static bool has_successor(const struct block_columns *blocks, uint64_t block)
+{
+	return blocks->successor[block] < blocks->count;
+}
+
+/*
+ * Passes the first block's value on through its chain. Each block's is larger by step than the one
+ * before.
+ */
+static void hand_on(const struct block_columns *blocks, uint64_t step, uint64_t *values)
+{
+	for (uint64_t i = 0; i < blocks->count; i++)
+		if (has_successor(blocks, i))
+			values[blocks->successor[i]] = values[i] + step;
+}
+
+/* Passes the last block's value back through its chain. */
+static void hand_back(const struct block_columns *blocks, uint64_t *values)
+{
+	for (uint64_t i = blocks->count; i-- > 0;)
+		if (has_successor(blocks, i))
+			values[i] = values[blocks->successor[i]];
+}
+
+static void copy_column(const struct block_columns *blocks, const uint64_t *column, uint64_t *ret)
+{
+	if (blocks->count)
+		memcpy(ret, column, blocks->count * sizeof(*ret));
+}
+
+static void fill_column(const struct block_columns *blocks, uint64_t value, uint64_t *ret)
+{
+	for (uint64_t i = 0; i < blocks->count; i++)
+		ret[i] = value;
+}
+
+/* Sets ret[0 … count - 1] to that value of each block's chain, or of the block in its chain. */
+static void chain_values(const struct block_columns *blocks, enum chain_value value, uint64_t *ret)
+{
+	switch (value) {
+	case CHAIN_FIRST_SIZE:
+		copy_column(blocks, blocks->size, ret);
+		hand_on(blocks, 0, ret);
+		return;
+	case CHAIN_LAST_SIZE:
+		copy_column(blocks, blocks->size, ret);
+		break;
+	case CHAIN_LENGTH:
+		fill_column(blocks, 1, ret);
+		hand_on(blocks, 1, ret);
+		break;
+	case CHAIN_POSITION:
+		fill_column(blocks, 0, ret);
+		hand_on(blocks, 1, ret);
+		return;
+	case CHAIN_LIFETIME:
+		copy_column(blocks, blocks->allocated_ns, ret);
+		hand_on(blocks, 0, ret);
+		for (uint64_t i = 0; i < blocks->count; i++)
+			ret[i] = blocks->freed_ns[i] == TIME_NEVER ? TIME_NEVER
+								   : blocks->freed_ns[i] - ret[i];
+		break;
+	case CHAIN_FREED:
+		copy_column(blocks, blocks->freed_ns, ret);
+		break;
+	}
+	hand_back(blocks, ret);
+}
 
 /* Keeps blocks whose column is the index of a 1 in marked. */
 static void keep_marked(struct filter_match *match, const uint32_t *column, const uint8_t *marked)

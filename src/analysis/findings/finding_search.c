@@ -2,9 +2,33 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
-#include "analysis/findings/function_pattern.h"
+#include "analysis/names/function_name.h"
+#include "hosted/buf.h"
 #include "hosted/cleanup.h"
+
+static void put_escaped(struct buf *buf, const char *text, size_t size)
+{
+	for (size_t i = 0; i < size; i++) {
+		if (strchr("\\^$.|?*+()[]{}", text[i]))
+			buf_char(buf, '\\');
+		buf_char(buf, text[i]);
+	}
+}
+
+/*
+ * Writes the pattern of a readable name: "^main$", "^Cache::put\(". exact: of all of it, with its
+ * parameters, because another function differs only in these.
+ */
+static void function_pattern_put(struct buf *buf, const char *name, bool exact)
+{
+	size_t length = exact ? strlen(name) : function_name_length(name);
+
+	buf_char(buf, '^');
+	put_escaped(buf, name, length);
+	buf_text(buf, exact || !name[length] ? "$" : "\\(");
+}
 
 struct err *finding_search_add(struct finding_search *search, const struct finding *finding)
 {
