@@ -15,6 +15,7 @@
 #include "agent/live_blocks/reclaim.h"
 #include "agent/live_blocks/small_blocks.h"
 #include "live_memory_fake.h"
+#include "often.h"
 
 static struct block_table table;
 static struct block_near near;
@@ -351,7 +352,7 @@ static void test_random(void **state)
 	uint32_t random = 20261122;
 
 	(void)state;
-	for (int i = 0; i < 1000000; i++) {
+	for (int i = 0; i < OFTEN(1000000); i++) {
 		uint64_t place, address;
 
 		random = random * 1103515245u + 12345u;
@@ -602,7 +603,7 @@ static void test_reclaim_and_empty(void **state)
 }
 
 #define THREADS 4
-#define ROUNDS  200000
+#define ROUNDS  OFTEN(200000)
 #define SEATS   4096
 
 static uint32_t seats[SEATS]; /* as an allocator hands out memory: 1 while it is a thread's */
