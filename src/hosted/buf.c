@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/hex.h"
 #include "base/shown_text.h"
 
 #define STREAM_CAPACITY (64u << 10)
@@ -262,6 +263,14 @@ void buf_hex(struct buf *buf, uint64_t value)
 	char *p = buf_hex_digits(digits + sizeof(digits), value);
 
 	buf_put(buf, p, (size_t)(digits + sizeof(digits) - p));
+}
+
+void buf_hex_bytes(struct buf *buf, const uint8_t *bytes, size_t size)
+{
+	char *to = buf_room(buf, HEX_ROOM(size));
+
+	if (to)
+		buf->size += (size_t)(hex_put(to, bytes, size) - to);
 }
 
 void buf_repeat(struct buf *buf, char c, size_t count)

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/hex.h"
 #include "hosted/cleanup.h"
 #include "hosted/files/cache_folder.h"
 
@@ -25,19 +26,13 @@ char *module_cache_path(bool make)
 bool module_cache_name(const uint8_t *build_id, size_t size, bool debug,
 		       char ret[MODULE_CACHE_NAME_MAX])
 {
-	static const char digits[] = "0123456789abcdef";
-
 	if (size < 2 || size > ELF_IMAGE_BUILD_ID_MAX)
 		return false;
 
 	char *at = stpcpy(ret, MODULE_CACHE_FOLDER "/");
 
-	for (size_t i = 0; i < size; i++) {
-		*at++ = digits[build_id[i] >> 4];
-		*at++ = digits[build_id[i] & 15];
-		if (!i)
-			*at++ = '/';
-	}
+	at = stpcpy(hex_put(at, build_id, 1), "/");
+	at = hex_put(at, build_id + 1, size - 1);
 	strcpy(at, debug ? ".debug" : "");
 	return true;
 }

@@ -5,15 +5,10 @@
 
 #include "analysis/load/load.h"
 #include "base/bytes.h"
+#include "base/hex.h"
 #include "hosted/cleanup.h"
 #include "hosted/files/file_lock.h"
 #include "trace/header_check.h"
-
-static void put_id(char *text, const uint8_t *id)
-{
-	for (int i = 0; i < 16; i++)
-		snprintf(text + 2 * i, 3, "%02x", id[i]);
-}
 
 static struct err *refuse(const struct byte_source *source, const uint8_t *data, size_t size)
 {
@@ -50,9 +45,9 @@ static void copy_facts(struct recording_facts *facts, const struct trace_header 
 {
 	static const uint8_t no_id[16];
 
-	put_id(facts->id, header->id);
+	hex_put(facts->id, header->id, sizeof(header->id));
 	if (memcmp(header->parent_id, no_id, sizeof(no_id)) != 0)
-		put_id(facts->parent_id, header->parent_id);
+		hex_put(facts->parent_id, header->parent_id, sizeof(header->parent_id));
 	facts->version_major = header->version_major;
 	facts->version_minor = header->version_minor;
 	facts->pid = header->pid;

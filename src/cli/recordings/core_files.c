@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/hex.h"
 #include "cli/cli.h"
 #include "cli/recordings/stored_core.h"
 #include "coredump/core_elf.h"
@@ -71,12 +72,6 @@ int core_files_find(const struct options *options, const struct core_files_wante
 	return cli_report_err(find_stored(ret));
 }
 
-static void put_id(char *text, size_t room, const uint8_t *id, size_t size)
-{
-	for (size_t i = 0; i < size && 2 * i + 3 <= room; i++)
-		snprintf(text + 2 * i, 3, "%02x", id[i]);
-}
-
 /* The module that is the program itself. NULL: no frame was in it. */
 static const struct recorded_module *module_of_program(const struct recording *recording)
 {
@@ -95,7 +90,7 @@ static struct err *check_program(const struct core_files *files, const struct re
 {
 	const struct recorded_module *module = module_of_program(recording);
 	cleanup(elf_image_close_at) struct elf_image *image = NULL;
-	char here[2 * ELF_IMAGE_BUILD_ID_MAX + 1] = "", there[sizeof(here)] = "";
+	char here[HEX_ROOM(ELF_IMAGE_BUILD_ID_MAX)], there[sizeof(here)];
 	const uint8_t *id;
 	struct err *err;
 	size_t size;
@@ -109,8 +104,10 @@ static struct err *check_program(const struct core_files *files, const struct re
 	if (!size || !module || !module->build_id_size ||
 	    elf_image_has_build_id(image, module->build_id, module->build_id_size))
 		return NULL;
-	put_id(here, sizeof(here), id, size);
-	put_id(there, sizeof(there), module->build_id, module->build_id_size);
+	hex_put(here, id, size);
+	hex_put(there, module->build_id,
+		module->build_id_size < ELF_IMAGE_BUILD_ID_MAX ? module->build_id_size
+							       : ELF_IMAGE_BUILD_ID_MAX);
 	return err_create(
 		"'%s' is not the program that ran: its build id is %s, that of the dumped "
 		"program %s is %s",

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "base/compiler.h"
+#include "base/hex.h"
 #include "hosted/cleanup.h"
 
 #define NAME_SIZE  16        /* hex digits of the address that nobody can guess */
@@ -34,8 +35,7 @@ static bool random_hex(char *to, size_t digits)
 
 	if (getrandom(bytes, digits / 2, 0) != (ssize_t)(digits / 2))
 		return false;
-	for (size_t i = 0; i < digits / 2; i++)
-		snprintf(to + 2 * i, 3, "%02x", bytes[i]);
+	hex_put(to, bytes, digits / 2);
 	return true;
 }
 

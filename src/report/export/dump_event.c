@@ -80,8 +80,7 @@ static void put_module(struct buf *buf, const struct decode_event *event)
 	put_hex(buf, "end", event->module.end);
 	put_hex(buf, "bias", event->module.bias);
 	buf_text(buf, " build_id=");
-	for (uint32_t i = 0; i < event->module.build_id_size; i++)
-		buf_printf(buf, "%02x", event->module.build_id[i]);
+	buf_hex_bytes(buf, event->module.build_id, event->module.build_id_size);
 	put_text(buf, "path", &event->module.path);
 }
 

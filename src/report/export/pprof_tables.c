@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hex.h"
 #include "hosted/cleanup.h"
 #include "hosted/intern.h"
 #include "hosted/map.h"
@@ -217,12 +218,12 @@ static struct err *put_mapping(struct pprof_tables *tables, const struct recorde
 			       const struct mapping *mapping, uint64_t id)
 {
 	struct buf *message = &tables->message;
-	char build_id[2 * 64 + 1] = "";
+	char build_id[HEX_ROOM(64)];
 	uint64_t file, build;
 	struct err *err;
 
-	for (uint32_t i = 0; i < module->build_id_size && i < 64; i++)
-		snprintf(build_id + 2 * i, 3, "%02x", module->build_id[i]);
+	hex_put(build_id, module->build_id,
+		module->build_id_size < 64 ? module->build_id_size : 64);
 	err = pprof_tables_string(tables, symbolized_path(tables->symbolized, module), &file);
 	if (!err)
 		err = pprof_tables_string(tables, build_id, &build);

@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "base/compiler.h"
+#include "base/hex.h"
 #include "report/views/core_facts.h"
 #include "report/words/unseen.h"
 
@@ -157,10 +158,10 @@ void info_json_modules(struct json_writer *json, const struct recording *recordi
 	json_key(json, "modules");
 	json_array(json);
 	for (uint32_t i = 0; i < count; i++) {
-		char build_id[2 * 64 + 1] = "";
+		char build_id[HEX_ROOM(64)];
 
-		for (uint32_t j = 0; j < modules[i].build_id_size && j < 64; j++)
-			snprintf(build_id + 2 * j, 3, "%02x", modules[i].build_id[j]);
+		hex_put(build_id, modules[i].build_id,
+			modules[i].build_id_size < 64 ? modules[i].build_id_size : 64);
 		json_object(json);
 		json_field_text(json, "path", modules[i].path);
 		json_field_text(json, "build_id", text_or_null(build_id));

@@ -114,8 +114,7 @@ static struct err *put_module(struct buf *buf, const struct nameless *nameless)
 		buf_text(buf, ": the debug file of its build, or one that is not stripped");
 	if (module->build_id_size)
 		buf_text(buf, "\n    build id ");
-	for (uint32_t i = 0; i < module->build_id_size; i++)
-		buf_printf(buf, "%02x", module->build_id[i]);
+	buf_hex_bytes(buf, module->build_id, module->build_id_size);
 	buf_char(buf, '\n');
 	if (nameless->note)
 		put_note(buf, "    ", nameless->note);

@@ -217,8 +217,7 @@ static void put_modules(struct buf *buf, const struct recording *recording)
 	for (uint32_t i = 0; i < count; i++) {
 		buf_printf(buf, "    %012" PRIx64 "-%012" PRIx64 " ", modules[i].start,
 			   modules[i].end);
-		for (uint32_t j = 0; j < modules[i].build_id_size; j++)
-			buf_printf(buf, "%02x", modules[i].build_id[j]);
+		buf_hex_bytes(buf, modules[i].build_id, modules[i].build_id_size);
 		buf_text(buf, modules[i].build_id_size ? " " : "no-build-id ");
 		style_safe_text(buf, modules[i].path, strlen(modules[i].path));
 		if (modules[i].gone_ns != TIME_NEVER)

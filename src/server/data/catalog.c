@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "analysis/names/anonymous.h"
+#include "base/hex.h"
 #include "hosted/cleanup.h"
 #include "hosted/now.h"
 #include "hosted/process_memory.h"
@@ -117,9 +118,9 @@ struct err *catalog_add(struct catalog *catalog, const char *path)
 	entry = catalog_entry_create(path);
 	if (!entry)
 		return err_no_memory();
-	catalog_format_id(header.id, entry->item.id);
+	hex_put(entry->item.id, header.id, sizeof(header.id));
 	if (memcmp(header.parent_id, no_id, sizeof(no_id)))
-		catalog_format_id(header.parent_id, entry->parent);
+		hex_put(entry->parent, header.parent_id, sizeof(header.parent_id));
 	entry->item.machine = (uint16_t)header.machine;
 	pthread_mutex_lock(&catalog->lock);
 	if (!vec_push(&catalog->entries, entry))

@@ -68,7 +68,6 @@ struct catalog {
 
 /* catalog_file.c: an error says what the file is instead. */
 struct err *catalog_read_header(const char *path, struct trace_header *ret);
-void catalog_format_id(const uint8_t *id, char ret[33]);
 /* *ret: the file's state now; the caller sets `writing`. */
 struct err *catalog_see(const char *path, struct seen *ret);
 /*

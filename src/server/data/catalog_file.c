@@ -32,15 +32,6 @@ struct err *catalog_read_header(const char *path, struct trace_header *ret)
 	}
 }
 
-void catalog_format_id(const uint8_t *id, char ret[33])
-{
-	for (size_t i = 0; i < 16; i++) {
-		ret[2 * i] = "0123456789abcdef"[id[i] >> 4];
-		ret[2 * i + 1] = "0123456789abcdef"[id[i] & 15];
-	}
-	ret[32] = 0;
-}
-
 struct err *catalog_see(const char *path, struct seen *ret)
 {
 	struct seen seen = {.at_ns = now_ns()};

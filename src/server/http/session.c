@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/random.h>
 
+#include "base/hex.h"
 #include "hosted/now.h"
 #include "server/http/security.h"
 
@@ -16,8 +17,7 @@ static struct err *draw(char ret[SESSION_TEXT])
 
 	if (getrandom(random, sizeof(random), 0) != sizeof(random))
 		return err_create_errno(errno, "cannot get random numbers");
-	for (size_t i = 0; i < sizeof(random); i++)
-		snprintf(ret + 2 * i, 3, "%02x", random[i]);
+	hex_put(ret, random, sizeof(random));
 	return NULL;
 }
 

@@ -2,11 +2,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/random.h>
 #include <unistd.h>
 
+#include "base/hex.h"
 #include "hosted/cleanup.h"
 #include "stream/link/gnutls_library.h"
 
@@ -104,9 +104,7 @@ static int make(int fd)
 
 	if (getrandom(random, sizeof(random), 0) != sizeof(random))
 		return errno;
-	for (size_t i = 0; i < sizeof(random); i++)
-		snprintf(text + 2 * i, 3, "%02x", random[i]);
-	strcpy(text + 2 * TOKEN_BYTES, "\n");
+	strcpy(hex_put(text, random, sizeof(random)), "\n");
 	wrote = write(fd, text, 2 * TOKEN_BYTES + 1);
 	explicit_bzero(random, sizeof(random));
 	explicit_bzero(text, sizeof(text));
