@@ -2,6 +2,7 @@
 #include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -9,9 +10,11 @@
 #include "cli/command/command.h"
 #include "cli/command/help.h"
 #include "cli/large_stack.h"
+#include "cli/options/log_option.h"
 #include "cli/options/options.h"
 #include "cli/options/token_option.h"
 #include "hosted/nearest.h"
+#include "settings/settings.h"
 
 static bool is_help(const char *word)
 {
@@ -90,5 +93,6 @@ int main(int argc, char **argv)
 {
 	keep_standard_descriptors();
 	token_variable_take();
+	log_option_choose(getenv(setting_info(SETTING_LOG)->variable));
 	return large_stack_call(carry_out, argc, argv);
 }

@@ -13,6 +13,7 @@
 #include "symbols/debug_sections.h"
 #include "symbols/debuginfod.h"
 #include "symbols/module_cache.h"
+#include "symbols/symbol_log.h"
 
 #define SYSTEM_ROOT "/usr/lib/debug"
 
@@ -60,16 +61,21 @@ static bool checksum_is(const struct elf_image *image, uint32_t expected)
 	return !size && checksum == expected;
 }
 
-static bool matches(const struct elf_image *image, const struct wanted *wanted)
+/* An error says why the file is not the one that is wanted. */
+static struct err *check_match(const struct elf_image *image, const struct wanted *wanted)
 {
-	if (wanted->program)
-		return elf_image_is_loadable(image) &&
-		       elf_image_has_build_id(image, wanted->build_id, wanted->build_id_size);
-	if (!elf_image_has_dwarf(image) && !elf_image_has_symbols(image, SHT_SYMTAB))
-		return false;
+	if (wanted->program && !elf_image_is_loadable(image))
+		return err_create("%s is neither a program nor a shared library", image->path);
+	if (!wanted->program && !elf_image_has_dwarf(image) &&
+	    !elf_image_has_symbols(image, SHT_SYMTAB))
+		return err_create("%s has neither symbols nor debug information", image->path);
 	if (wanted->build_id_size)
-		return elf_image_has_build_id(image, wanted->build_id, wanted->build_id_size);
-	return checksum_is(image, wanted->checksum);
+		return elf_image_check_build_id(image, wanted->build_id, wanted->build_id_size);
+	if (!checksum_is(image, wanted->checksum))
+		return err_create("%s is of another build: its checksum is not the one in "
+				  ".gnu_debuglink",
+				  image->path);
+	return NULL;
 }
 
 /* Opens path if it matches; else *ret stays NULL. The only errors: no memory, or no descriptor. */
@@ -78,11 +84,15 @@ static struct err *try_path(const char *path, const struct wanted *wanted, struc
 	cleanup(elf_image_close_at) struct elf_image *image = NULL;
 	struct err *err = elf_image_open(path, &image);
 
+	if (!err)
+		err = check_match(image, wanted);
 	if (err_is_shortage(err))
 		return err;
-	err_destroy(err);
-	if (image && matches(image, wanted))
+	if (!err) {
+		symbol_log("%s is taken", path);
 		*ret = steal(&image);
+	}
+	symbol_log_refusal(err);
 	return NULL;
 }
 
@@ -102,6 +112,13 @@ try_format(const struct wanted *wanted, struct elf_image **ret, const char *form
 	return try_path(path, wanted, ret);
 }
 
+static bool is_directory(const char *path)
+{
+	struct stat status;
+
+	return !stat(path, &status) && S_ISDIR(status.st_mode);
+}
+
 /* Looks for a file by its build id in all places that have the layout for that. */
 static struct err *by_build_id(const struct debug_files *files, const struct wanted *wanted,
 			       struct elf_image **ret)
@@ -109,13 +126,16 @@ static struct err *by_build_id(const struct debug_files *files, const struct wan
 	char name[MODULE_CACHE_NAME_MAX];
 	struct err *err = NULL;
 
-	if (!module_cache_name(wanted->build_id, wanted->build_id_size, !wanted->program, name))
+	if (!module_cache_name(wanted->build_id, wanted->build_id_size, !wanted->program, name)) {
+		symbol_log("no file is found by a build id of %zu bytes", wanted->build_id_size);
 		return NULL;
+	}
 	for (size_t i = 0; !err && !*ret && i < root_count(files); i++)
 		err = try_format(wanted, ret, "%s/%s", root_at(files, i), name);
 	// The user's paths may also be debug files themselves.
 	for (size_t i = 0; !wanted->program && !err && !*ret && i < files->paths.count; i++)
-		err = try_path(files->paths.items[i], wanted, ret);
+		if (!is_directory(files->paths.items[i]))
+			err = try_path(files->paths.items[i], wanted, ret);
 	if (!err && !*ret) {
 		auto_free char *cache = module_cache_path(false);
 
@@ -146,6 +166,8 @@ struct err *debug_files_by_build_id(const struct debug_files *files, const uint8
 
 	struct err *err = by_build_id(files, &wanted, &found);
 
+	if (!err && !found && files->local)
+		symbol_log("debuginfod is not asked: nothing is downloaded here");
 	if (!err && !found && !files->local) {
 		auto_free char *path = debuginfod_fetch(id, size);
 
@@ -221,8 +243,12 @@ struct err *debug_files_for(const struct debug_files *files, const struct elf_im
 
 	const char *name = dwelf_elf_gnu_debuglink(image->elf, &checksum);
 
-	// Only a plain name: by one with a slash a hostile file could have us open anything.
-	if (!err && !found && name && name[0] && !strchr(name, '/')) {
+	if (!err && !found && (!name || !name[0])) {
+		symbol_log("%s names no debug file: it has no .gnu_debuglink", image->path);
+	} else if (!err && !found && strchr(name, '/')) {
+		// By a name with a slash a hostile file could have us open anything.
+		symbol_log("its .gnu_debuglink is not followed: '%s' is no plain name", name);
+	} else if (!err && !found) {
 		wanted.checksum = checksum;
 		err = by_link(files, image, &wanted, name, &found);
 	}
@@ -295,11 +321,13 @@ static struct err *try_package(const char *path, struct elf_image **ret)
 	err = elf_image_open(package, &image);
 	if (!err)
 		err = debug_sections_open(image, &unpacked);
+	if (!err && !elf_image_section(image, ".debug_cu_index"))
+		err = err_create("%s is no package of split units", package);
 	if (err_is_shortage(err))
 		return err;
-	if (!err && elf_image_section(image, ".debug_cu_index"))
+	if (!err)
 		*ret = unpacked ? steal(&unpacked) : steal(&image);
-	err_destroy(err);
+	symbol_log_refusal(err);
 	return NULL;
 }
 

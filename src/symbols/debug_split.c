@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "symbols/debug_sections.h"
+#include "symbols/symbol_log.h"
 
 static void unit_deinit(struct debug_split_unit *unit)
 {
@@ -131,14 +132,17 @@ static struct err *try_file(struct debug_split *split, Dwarf_Die *skeleton, uint
 		unit_deinit(&unit);
 		if (err_is_shortage(err))
 			return err;
-		err_destroy(err);
+		symbol_log_refusal(err);
 		return NULL;
 	}
 	image = unit.unpacked ? unit.unpacked : unit.file;
 	for (enum debug_piece i = 0; i < DEBUG_RANGES; i++)
 		pieces[i] = debug_join_section(image, i, ".dwo");
 	elf_image_let_go(unit.file);
-	return join(split, skeleton, id, pieces, &unit, ret, found);
+	err = join(split, skeleton, id, pieces, &unit, ret, found);
+	if (!err && !*found)
+		symbol_log("%s is of another build, or damaged: its unit is another", path);
+	return err;
 }
 
 /*

@@ -3,10 +3,12 @@
 #include <dlfcn.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "hosted/cleanup.h"
+#include "symbols/symbol_log.h"
 
 /*
  * How long to wait. The client library itself waits 90 s for a silent server, and does so for each
@@ -84,19 +86,29 @@ static bool load(struct client *ret)
 	return ret->begin && ret->end && ret->find && ret->set_progress;
 }
 
+static char *refuse(const char *reason)
+{
+	symbol_log("debuginfod is not asked: %s", reason);
+	return NULL;
+}
+
 char *debuginfod_fetch(const uint8_t *build_id, size_t size)
 {
 	const char *urls = getenv("DEBUGINFOD_URLS");
 	struct client functions = {0};
 	char *path = NULL;
 
-	if (!urls || !urls[0] || state.given_up || !load(&functions))
-		return NULL;
+	if (!urls || !urls[0])
+		return refuse("DEBUGINFOD_URLS is not set");
+	if (state.given_up)
+		return refuse("an earlier download was silent, or all took too long");
+	if (!load(&functions))
+		return refuse("libdebuginfod.so.1 cannot be loaded");
 
 	void *client = functions.begin();
 
 	if (!client)
-		return NULL;
+		return refuse("its client does not start");
 	functions.set_progress(client, watch);
 	state.begin = state.heard = now();
 	state.position = 0;
@@ -109,6 +121,7 @@ char *debuginfod_fetch(const uint8_t *build_id, size_t size)
 	if (fd < 0) {
 		// Version 0.192 calls nobody until a server answers: it waits three times itself.
 		state.given_up |= now() - state.heard > silence();
+		symbol_log("debuginfod at %s: %s", urls, strerror(-fd));
 		return NULL;
 	}
 	close(fd);

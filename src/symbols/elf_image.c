@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/hex.h"
 #include "hosted/pages.h"
 
 static const char *kind_of(mode_t mode)
@@ -241,6 +242,23 @@ bool elf_image_has_build_id(const struct elf_image *image, const uint8_t *id, si
 	size_t own_size = elf_image_build_id(image, &own);
 
 	return own_size == size && size && !memcmp(own, id, size);
+}
+
+struct err *elf_image_check_build_id(const struct elf_image *image, const uint8_t *id, size_t size)
+{
+	char wanted[HEX_ROOM(ELF_IMAGE_BUILD_ID_MAX)], own[sizeof(wanted)];
+	const uint8_t *bytes;
+	size_t own_size;
+
+	if (elf_image_has_build_id(image, id, size))
+		return NULL;
+	own_size = elf_image_build_id(image, &bytes);
+	if (!own_size)
+		return err_create("%s has no build id", image->path);
+	hex_put(own, bytes, own_size);
+	hex_put(wanted, id, size < ELF_IMAGE_BUILD_ID_MAX ? size : ELF_IMAGE_BUILD_ID_MAX);
+	return err_create("%s is of another build: its build id is %s, wanted is %s", image->path,
+			  own, wanted);
 }
 
 Elf_Scn *elf_image_section(const struct elf_image *image, const char *name)

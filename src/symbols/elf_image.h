@@ -71,6 +71,8 @@ struct err *elf_image_open_file(const char *path, int *ret);
 /* Returns the size of the build id, 0: it has none. *ret lives as long as the image. */
 size_t elf_image_build_id(const struct elf_image *image, const uint8_t **ret);
 bool elf_image_has_build_id(const struct elf_image *image, const uint8_t *id, size_t size);
+/* An error says which build id it has instead. */
+struct err *elf_image_check_build_id(const struct elf_image *image, const uint8_t *id, size_t size);
 
 /* The first section of that name that has bytes in the file; NULL: none. */
 Elf_Scn *elf_image_section(const struct elf_image *image, const char *name);

@@ -3,6 +3,8 @@
 #include <errno.h>
 #include <lzma.h>
 
+#include "symbols/symbol_log.h"
+
 /*
  * The most bytes of the image, and of the decoder's memory. The largest programs need some MiB; a
  * damaged section must not take all memory.
@@ -10,8 +12,11 @@
 #define SIZE_LIMIT  (256u << 20)
 #define CODER_LIMIT (128u << 20)
 
-/* Decodes at most SIZE_LIMIT bytes. The buffer is doubled until the result fits. */
-static struct err *decode(const Elf_Data *data, uint8_t **ret, size_t *ret_size)
+/*
+ * Decodes at most SIZE_LIMIT bytes. The buffer is doubled until the result fits. *ret NULL: it
+ * could not be decoded.
+ */
+static struct err *decode(const char *path, const Elf_Data *data, uint8_t **ret, size_t *ret_size)
 {
 	*ret = NULL;
 	for (size_t capacity = data->d_size * 4; capacity <= SIZE_LIMIT; capacity *= 2) {
@@ -32,9 +37,18 @@ static struct err *decode(const Elf_Data *data, uint8_t **ret, size_t *ret_size)
 		}
 		if (result == LZMA_MEM_ERROR)
 			return err_no_memory();
-		if (result != LZMA_BUF_ERROR)
+		if (result == LZMA_FORMAT_ERROR || result == LZMA_OPTIONS_ERROR) {
+			symbol_log("%s: .gnu_debugdata is compressed in an unknown way, not by xz",
+				   path);
 			return NULL;
+		}
+		if (result != LZMA_BUF_ERROR) {
+			symbol_log("%s: .gnu_debugdata is damaged", path);
+			return NULL;
+		}
 	}
+	symbol_log("%s: .gnu_debugdata is cut short, or has more than %u MiB", path,
+		   SIZE_LIMIT >> 20);
 	return NULL;
 }
 
@@ -46,17 +60,20 @@ struct err *mini_debug_open(const struct elf_image *image, struct elf_image **re
 	size_t size = 0;
 
 	*ret = NULL;
-	if (!data)
+	if (!data) {
+		symbol_log("%s %s .gnu_debugdata", image->path,
+			   elf_image_section(image, ".gnu_debugdata") ? "has an empty" : "has no");
 		return NULL;
+	}
 
-	struct err *err = decode(data, &bytes, &size);
+	struct err *err = decode(image->path, data, &bytes, &size);
 
 	if (err || !bytes)
 		return err;
 	err = elf_image_open_memory(bytes, size, image->path, &mini);
 	if (err && err_number(err) == ENOMEM)
 		return err;
-	err_destroy(err);
+	symbol_log_refusal(err_prefix(err, ".gnu_debugdata"));
 	*ret = mini;
 	return NULL;
 }

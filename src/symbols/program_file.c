@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "hosted/cleanup.h"
+#include "symbols/symbol_log.h"
 
 static bool is_vdso(const char *path)
 {
@@ -39,8 +40,12 @@ struct err *program_file_open(const char *path, const uint8_t *build_id, size_t 
 		return err;
 	if (!elf_image_is_loadable(image))
 		return err_create("%s is neither a program nor a shared library", path);
-	if (build_id_size && !elf_image_has_build_id(image, build_id, build_id_size))
+	if (build_id_size)
+		err = elf_image_check_build_id(image, build_id, build_id_size);
+	if (err) {
+		symbol_log_refusal(err);
 		return err_create("file changed since the recording");
+	}
 	*ret = steal(&image);
 	return NULL;
 }

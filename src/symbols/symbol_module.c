@@ -8,6 +8,7 @@
 #include "symbols/debug_info.h"
 #include "symbols/mini_debug.h"
 #include "symbols/program_file.h"
+#include "symbols/symbol_log.h"
 #include "symbols/symbol_table.h"
 
 /* All that is known of one address: symbols, innermost first. */
@@ -19,6 +20,7 @@ struct found {
 struct symbol_module {
 	struct symbol_names *names;
 	const struct debug_files *files;
+	const char *path;  /* as recorded */
 	const char *note;  /* interned; NULL: nothing is wrong */
 	const char *moved; /* the program's path, if it is read at another place; else NULL */
 
@@ -48,7 +50,7 @@ static struct err *note(struct symbol_module *module, struct err *err)
 	if (!err || err_is_shortage(err))
 		return err;
 	module->note = symbol_names_add(module->names, err_message(err));
-	err_destroy(err);
+	symbol_log_refusal(err);
 	return module->note ? NULL : err_no_memory();
 }
 
@@ -85,6 +87,7 @@ struct err *symbol_module_create(struct symbol_names *names, const struct debug_
 		return err_no_memory();
 	module->names = names;
 	module->files = files;
+	module->path = path;
 	module->moved = place ? path : NULL;
 
 	struct err *err = open_images(module, place ? place : path, build_id, build_id_size);
@@ -197,6 +200,9 @@ static struct err *load(struct symbol_module *module)
 {
 	struct err *err = NULL;
 
+	if (module->program)
+		symbol_log("%s has %s debug information", module->program->path,
+			   elf_image_has_dwarf(module->program) ? "its" : "no");
 	if (module->program && !elf_image_has_dwarf(module->program))
 		err = debug_files_for(module->files, module->program, &module->debug);
 	if (!err)
@@ -296,8 +302,11 @@ struct err *symbol_module_find(struct symbol_module *module, uint64_t file_addre
 	struct found *found = NULL;
 
 	if (known == MAP_NONE) {
+		symbol_log_module(module->path);
+
 		struct err *err = find(module, file_address, &found);
 
+		symbol_log_module(NULL);
 		if (err)
 			return err;
 

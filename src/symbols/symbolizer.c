@@ -15,6 +15,7 @@
  *	debug_files     separate debug files        debuginfod        mini_debug
  *	demangle        readable names              symbol_names      one copy of each
  *	perf_map        code made at run time, which is in no module
+ *	symbol_log      why names are missing, for those who ask
  *
  * Measured with 10,000 function addresses each (libdw 0.188): dwfl_module_addrinfo 45 s in node, 33
  * s in libLLVM-14; our sorted table 0.05 s. dwarf_getscopes 12 s in libpython, more than 250 s in
@@ -27,6 +28,7 @@
 #include "hosted/cleanup.h"
 #include "hosted/vec.h"
 #include "symbols/program_file.h"
+#include "symbols/symbol_log.h"
 #include "symbols/symbol_module.h"
 
 /* A file that is read at another place. Strings are interned. */
@@ -98,10 +100,9 @@ struct err *symbolizer_add_place(struct symbolizer *symbolizer, const char *path
 static bool is_file(const char *place, const uint8_t *build_id, size_t build_id_size)
 {
 	cleanup(elf_image_close_at) struct elf_image *image = NULL;
-	struct err *err = program_file_open(place, build_id, build_id_size, &image);
 
-	err_destroy(err);
-	return !err;
+	symbol_log_refusal(program_file_open(place, build_id, build_id_size, &image));
+	return image;
 }
 
 /* Whether that is the path, or the one that the kernel writes once the file has no name. */
@@ -159,11 +160,15 @@ struct err *symbolizer_module(struct symbolizer *symbolizer, const char *path,
 		return err_no_memory();
 	if (*index == MAP_NONE) {
 		struct symbol_module *module;
+
+		symbol_log_module(key);
+
 		struct err *err =
 			symbol_module_create(&symbolizer->names, &symbolizer->files, key,
 					     place_of(symbolizer, path, build_id, build_id_size),
 					     build_id, build_id_size, &module);
 
+		symbol_log_module(NULL);
 		if (err) {
 			map_remove(&symbolizer->by_key, (uintptr_t)key);
 			return err;

@@ -135,6 +135,7 @@ const struct command_body command_attach = {
 	.options = options_of_attach,
 	.option_count = ARRAY_COUNT(options_of_attach),
 	.coloured = true,
+	.names = true,
 	.run = run,
 	.details =
 		"Records a process that is already running, without stopping it, from now on: "

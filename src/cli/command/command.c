@@ -32,6 +32,11 @@ static const struct option_spec common[COMMON_OPTIONS] = {
 			  .value = "WHEN",
 			  .text = "colours; auto: on a terminal, unless NO_COLOR is set",
 			  .choices = TERMINAL_COLOURS},
+	[COMMON_LOG] = {.name = "log",
+			.value = "LEVEL",
+			.text = "debug: say on stderr where names of functions were looked for, "
+				"and why files were refused",
+			.choices = "off debug"},
 	[COMMON_NO_PAGER] =
 		{.name = "no-pager",
 		 .text = "show what is longer than the terminal as it is, not in PAGER or less"},
@@ -53,6 +58,8 @@ const struct option_spec *command_option(const struct command *command, size_t i
 	size_t count;
 
 	if (id == OPTIONS_COMMON + COMMON_COLOR && !body->coloured)
+		return NULL;
+	if (id == OPTIONS_COMMON + COMMON_LOG && !body->names)
 		return NULL;
 	if (id == OPTIONS_COMMON + COMMON_NO_PAGER && !body->paged)
 		return NULL;

@@ -30,6 +30,7 @@ struct command_body {
 	size_t option_count;
 	bool filters;         /* it has an option for each condition, behind these */
 	bool coloured;        /* it prints a text in colours: has --color */
+	bool names;           /* it looks up names: has --log */
 	bool paged;           /* and by pager.h: has --no-pager */
 	bool stop_at_operand; /* what follows the first operand belongs to another program */
 	const char *details;  /* paragraphs for help and man page, separated by empty lines */
@@ -52,7 +53,7 @@ struct command {
 #define COMMAND_FILTERS "Only allocations for which all of these hold (docs/filter.md)"
 
 /* Options that commands have in common, behind their own: their ids are OPTIONS_COMMON and more. */
-enum { COMMON_HELP, COMMON_COLOR, COMMON_NO_PAGER, COMMON_OPTIONS };
+enum { COMMON_HELP, COMMON_COLOR, COMMON_LOG, COMMON_NO_PAGER, COMMON_OPTIONS };
 #define OPTIONS_MAX    96 /* options of one command, filters included */
 #define OPTIONS_COMMON OPTIONS_MAX
 

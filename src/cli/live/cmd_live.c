@@ -12,6 +12,7 @@
 #include "cli/live/live_output.h"
 #include "cli/live/live_report.h"
 #include "cli/live/live_watch.h"
+#include "cli/options/log_option.h"
 #include "cli/options/options.h"
 #include "cli/options/plumbing_option.h"
 #include "cli/run/run_child.h"
@@ -213,6 +214,7 @@ static int run(const struct command *command, const struct options *options)
 	if (wanted.format == LIVE_FLAME_GRAPH && setting_options_value(options, SETTING_JSON))
 		return cli_error(CLI_USAGE, "--flame-graph and --json exclude each other");
 	setting_options_say_mistyped();
+	log_option_choose(options->values[SETTING_LOG]);
 	err = prepare(options, &wanted, &prepared);
 	if (!err)
 		err = run_library_find(&library);

@@ -291,6 +291,7 @@ static int run(const struct command *command, const struct options *options)
 const struct command_body command_top = {
 	.options = options_of_top,
 	.option_count = ARRAY_COUNT(options_of_top),
+	.names = true,
 	.run = run,
 	.details =
 		"PID is a program that runs under mallow live or mallow run, or one of these "

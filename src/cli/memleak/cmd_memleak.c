@@ -254,6 +254,7 @@ static int run(const struct command *command, const struct options *options)
 const struct command_body command_memleak = {
 	.options = options_of_memleak,
 	.option_count = ARRAY_COUNT(options_of_memleak),
+	.names = true,
 	.run = run,
 	.details =
 		"Attaches to a process that is already running, without stopping it, or to the "

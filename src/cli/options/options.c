@@ -9,6 +9,7 @@
 
 #include "cli/cli.h"
 #include "cli/command/help.h"
+#include "cli/options/log_option.h"
 #include "cli/output/pager.h"
 #include "cli/output/terminal.h"
 #include "hosted/nearest.h"
@@ -174,6 +175,12 @@ static bool take_common(const struct command *command, size_t id, int *status)
 			return true;
 		cli_error(CLI_USAGE, "'%s' is no value of --color: one of %s is wanted", optarg,
 			  TERMINAL_COLOURS);
+		return false;
+	case COMMON_LOG:
+		if (log_option_choose(optarg))
+			return true;
+		cli_error(CLI_USAGE, "'%s' is no value of --log: allowed is one of %s", optarg,
+			  setting_allowed(SETTING_LOG));
 		return false;
 	case COMMON_NO_PAGER:
 		pager_forbid();

@@ -257,6 +257,7 @@ const struct command_body command_check = {
 	.option_count = ARRAY_COUNT(options_of_check),
 	.filters = true,
 	.coloured = true,
+	.names = true,
 	.run = run,
 	.details =
 		"Exits with 0 if all limits hold; 1 if one is broken; 2 if the command line is "

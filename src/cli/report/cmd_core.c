@@ -203,6 +203,7 @@ const struct command_body command_core = {
 	.option_count = ARRAY_COUNT(options_of_core),
 	.filters = true,
 	.coloured = true,
+	.names = true,
 	.run = run,
 	.details =
 		"What a program had allocated and not freed when its core was dumped: by a crash, "

@@ -278,6 +278,7 @@ const struct command_body command_diff = {
 	.option_count = ARRAY_COUNT(options_of_diff),
 	.filters = true,
 	.coloured = true,
+	.names = true,
 	.paged = true,
 	.run = run,
 	.details =

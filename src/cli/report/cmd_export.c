@@ -349,6 +349,7 @@ const struct command_body command_export = {
 	.options = options_of_export,
 	.option_count = ARRAY_COUNT(options_of_export),
 	.filters = true,
+	.names = true,
 	.run = run,
 	.details =
 		"html: the web interface in one file, which opens without a server or a network: "

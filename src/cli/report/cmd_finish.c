@@ -134,6 +134,7 @@ static int run(const struct command *command, const struct options *options)
 const struct command_body command_finish = {
 	.options = options_of_finish,
 	.option_count = ARRAY_COUNT(options_of_finish),
+	.names = true,
 	.run = run,
 	.details = "A finished recording carries the names of its functions and an index, so that "
 		   "it opens quickly, and on machines that do not have its program. It takes the "

@@ -322,6 +322,7 @@ const struct command_body command_report = {
 	.option_count = ARRAY_COUNT(options_of_report),
 	.filters = true,
 	.coloured = true,
+	.names = true,
 	.paged = true,
 	.run = run,
 	.details =

@@ -7,6 +7,7 @@
 #include "base/compiler.h"
 #include "cli/cli.h"
 #include "cli/options/compress_option.h"
+#include "cli/options/log_option.h"
 #include "cli/recordings/loaded.h"
 #include "cli/options/options.h"
 #include "cli/run/run_child.h"
@@ -126,6 +127,7 @@ static int run(const struct command *command, const struct options *given)
 		return cli_error(CLI_USAGE,
 				 "--compress has no effect with --no-finish: leave one out");
 	setting_options_say_mistyped();
+	log_option_choose(options.values[SETTING_LOG]);
 	// Not what the variable says: 'mallow live' is another command.
 	options.values[SETTING_MODE] = "record";
 	err = run_library_find(&library);

@@ -132,6 +132,7 @@ static int run(const struct command *command, const struct options *options)
 const struct command_body command_gather = {
 	.options = options_of_gather,
 	.option_count = ARRAY_COUNT(options_of_gather),
+	.names = true,
 	.run = run,
 	.details =
 		"Receives recordings while they are made, from programs that were started with "

@@ -281,6 +281,7 @@ static int run(const struct command *command, const struct options *given)
 const struct command_body command_serve = {
 	.options = options_of_serve,
 	.option_count = ARRAY_COUNT(options_of_serve),
+	.names = true,
 	.run = run,
 	.details =
 		"The web interface at /, and the REST API: /list has the recordings, /data/ID/… or "

@@ -1,4 +1,5 @@
 """-d/--debug-symbols of the commands that show names: of a program that was stripped."""
+import lzma
 import os
 import re
 import subprocess
@@ -137,3 +138,147 @@ def test_damaged_symbols_are_said_once(tool, stripped):
     text = tool("report", "-d", stripped.debug, stripped.path).stdout
     assert "kept_back" in text
     assert text.count("damaged debug information") == 1
+
+
+# --- where names were looked for ---
+
+def reported(mallow, stripped, *options, environment=None):
+    run = subprocess.run([mallow, "report", *options, stripped.path], capture_output=True, text=True,
+                         env=clean_environment(environment))
+    assert run.returncode == 0, run.stderr
+    return run
+
+
+def looked(mallow, stripped, *options, environment=None):
+    """What `report --log debug` says of the program's names, without the beginnings of the lines."""
+    run = reported(mallow, stripped, "--log", "debug", *options, environment=environment)
+    begin = f"mallow: names of {stripped.path.parent}/s: "
+    return [line[len(begin):] for line in run.stderr.splitlines() if line.startswith(begin)]
+
+
+def other_build(stripped):
+    """A debug file of another build."""
+    source, program = stripped.path.parent / "other.c", stripped.path.parent / "other"
+    source.write_text(SOURCE.replace("77", "78"))
+    subprocess.run(["gcc", "-g", "-fno-builtin", "-Wl,--build-id", "-o", program, source], check=True)
+    notes = subprocess.run(["readelf", "-n", program], capture_output=True, text=True, check=True).stdout
+    return program.read_bytes(), re.search(r"Build ID: (\w+)", notes)[1]
+
+
+def test_where_names_were_looked_for(mallow, tool, stripped, tmp_path):
+    """Each place is a line on stderr; the report is the same."""
+    environment = {"DEBUGINFOD_URLS": None, "XDG_CACHE_HOME": tmp_path}
+    plain = reported(mallow, stripped, environment=environment)
+    assert plain.stderr == ""
+    program, file = tmp_path / "s", f".build-id/{stripped.build_id[:2]}/{stripped.build_id[2:]}.debug"
+    assert looked(mallow, stripped, environment=environment) == [
+        f"{program} has no debug information",
+        f"/usr/lib/debug/{file}: No such file or directory",
+        f"{tmp_path}/mallow/modules/{file}: No such file or directory",
+        "debuginfod is not asked: DEBUGINFOD_URLS is not set",
+        f"{program} names no debug file: it has no .gnu_debuglink",
+        f"{program} has no .gnu_debugdata",
+        "the file has no symbols"]
+    assert looked(mallow, stripped, "-d", stripped.debug, environment=environment) == [
+        f"{program} has no debug information", f"{stripped.file} is taken"]
+    by_variable = reported(mallow, stripped, environment={**environment, "MALLOW_LOG": "debug"})
+    assert by_variable.stdout == plain.stdout
+    assert "the file has no symbols\n" in by_variable.stderr
+    silent = reported(mallow, stripped, "--log", "off", environment={"MALLOW_LOG": "debug"})
+    assert silent.stderr == ""
+    wrong = tool("report", "--log", "loud", stripped.path, check=False)
+    assert wrong.returncode == 2 and "'loud' is no value of --log" in wrong.stderr
+
+
+def test_a_debug_file_of_another_build(mallow, stripped):
+    other, build_id = other_build(stripped)
+    stripped.file.write_bytes(other)
+    assert (f"{stripped.file} is of another build: its build id is {build_id}, wanted is {stripped.build_id}"
+            in looked(mallow, stripped, "-d", stripped.debug))
+
+
+def test_a_program_of_another_build(mallow, stripped):
+    other, build_id = other_build(stripped)
+    program = stripped.path.parent / "s"
+    program.write_bytes(other)
+    lines = looked(mallow, stripped)
+    assert lines[:2] == [f"{program} is of another build: its build id is {build_id}, wanted is {stripped.build_id}",
+                         "file changed since the recording"]
+
+
+def test_a_debuglink_of_another_build(mallow, tool, stripped):
+    """Its checksum tells, where a program has no build id."""
+    program, linked = stripped.path.parent / "s", stripped.path.parent / "s.linked"
+    linked.write_bytes(stripped.file.read_bytes())
+    subprocess.run(["objcopy", "--remove-section=.note.gnu.build-id", f"--add-gnu-debuglink={linked}", program],
+                   check=True)
+    linked.write_bytes(other_build(stripped)[0])
+    stripped.path = program.with_name("without.mallow")
+    tool("run", "--no-finish", "-o", stripped.path, "--", program)
+    lines = looked(mallow, stripped)
+    assert f"{linked} is of another build: its checksum is not the one in .gnu_debuglink" in lines
+    assert f"{linked.parent}/.debug/s.linked: No such file or directory" in lines
+
+
+@pytest.mark.parametrize("content,reason", [
+    (b"", "{} has an empty .gnu_debugdata"),
+    (b"\x28\xb5\x2f\xfd" + bytes(60), "{}: .gnu_debugdata is compressed in an unknown way, not by xz"),
+    (lzma.compress(bytes(1000))[:-20], "{}: .gnu_debugdata is cut short, or has more than 256 MiB"),
+    (lzma.compress(b"no ELF"), ".gnu_debugdata: {} is not an ELF file")])
+def test_mini_debug_information_that_is_none(mallow, stripped, content, reason):
+    program, data = stripped.path.parent / "s", stripped.path.parent / "data"
+    data.write_bytes(content)
+    subprocess.run(["objcopy", f"--add-section=.gnu_debugdata={data}", program], check=True)
+    assert reason.format(program) in looked(mallow, stripped)
+
+
+def test_debug_sections_of_an_unknown_compression(mallow, stripped):
+    subprocess.run(["objcopy", "--compress-debug-sections=zlib", stripped.file], check=True)
+    image = bytearray(stripped.file.read_bytes())
+    sections = subprocess.run(["readelf", "-SW", stripped.file], capture_output=True, text=True, check=True).stdout
+    offset = int(re.search(r" \.debug_info +PROGBITS +\w+ (\w+)", sections)[1], 16)
+    assert image[offset] == 1
+    image[offset] = 99
+    stripped.file.write_bytes(image)
+    assert looked(mallow, stripped, "-d", stripped.debug)[-2:] == [
+        f"{stripped.file} is taken",
+        f"{stripped.file}: its debug sections are compressed in a way that mallow does not read in such a file"]
+
+
+def test_debug_files_that_cannot_be_read(mallow, stripped):
+    """A directory in its place; no permission; no ELF file; an empty one."""
+    stripped.file.unlink()
+    stripped.file.mkdir()
+    assert f"{stripped.file} is a directory" in looked(mallow, stripped, "-d", stripped.debug)
+    stripped.file.rmdir()
+    for content, reason in ((b"", "is empty"), (b"#!/bin/sh\n", "is not an ELF file")):
+        stripped.file.write_bytes(content)
+        assert f"{stripped.file} {reason}" in looked(mallow, stripped, "-d", stripped.debug)
+    stripped.file.chmod(0)
+    # Root reads it none the less, but for these capabilities.
+    bounded = [] if os.geteuid() else [need("setpriv"), "--bounding-set", "-dac_override,-dac_read_search"]
+    run = subprocess.run([*bounded, mallow, "report", "--log", "debug", "-d", stripped.debug, stripped.path],
+                         capture_output=True, text=True, check=True, env=clean_environment())
+    assert f": {stripped.file}: Permission denied\n" in run.stderr
+
+
+def test_a_name_that_moves_the_cursor(tool, mallow, tmp_path):
+    """Paths go through the gate for foreign text."""
+    folder = tmp_path / "a\033[2Jb"
+    folder.mkdir()
+    made = Stripped(mallow, folder)
+    run = tool("report", "--log", "debug", made.path)
+    assert "\033" not in run.stderr and rf"{tmp_path}/a\x1b[2Jb/s has no debug information" in run.stderr
+
+
+@pytest.mark.parametrize("command", [["export", "--to", "collapsed"], ["diff", "--full"], ["finish"],
+                                     ["check", "--max-peak", "1G"]])
+def test_all_commands_that_look_up_names(tool, stripped, command):
+    run = tool(*command, "--log", "debug", stripped.path, check=False)
+    assert run.returncode == 0
+    assert (f"names of {stripped.path.parent}/s: the file has no symbols\n" in run.stderr) == (command[0] != "check")
+
+
+def test_a_run_says_it_too(tool, tmp_path, stripped):
+    run = tool("run", "--log", "debug", "-o", tmp_path / "again.mallow", "--", tmp_path / "s")
+    assert f"mallow: names of {tmp_path}/s: the file has no symbols\n" in run.stderr
