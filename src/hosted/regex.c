@@ -30,7 +30,6 @@ void regex_destroy(struct regex *regex)
 	pcre2_match_context_free(regex->limits);
 	free(regex);
 }
-CLEANUP_DEFINE(struct regex *, regex_destroy);
 CLEANUP_DEFINE(pcre2_compile_context *, pcre2_compile_context_free);
 CLEANUP_DEFINE(pcre2_match_data *, pcre2_match_data_free);
 

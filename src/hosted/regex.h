@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "hosted/cleanup.h"
 #include "hosted/err.h"
 
 struct regex;
@@ -17,6 +18,7 @@ struct regex;
 struct err *regex_create(const char *pattern, struct regex **ret);
 /* Accepts NULL. */
 void regex_destroy(struct regex *regex);
+CLEANUP_DEFINE(struct regex *, regex_destroy);
 
 /*
  * Whether the pattern matches in text, whose bytes need not be UTF-8. Several threads may search at

@@ -60,7 +60,6 @@ void addr2line_end(struct addr2line *tool)
 	vec_deinit(&tool->symbols);
 	free(tool);
 }
-CLEANUP_DEFINE(struct addr2line *, addr2line_end);
 
 static int spawn(struct addr2line *tool, const char *program, int fd)
 {

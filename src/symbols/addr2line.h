@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "hosted/cleanup.h"
 #include "symbols/symbolizer.h"
 
 struct addr2line;
@@ -20,6 +21,7 @@ struct addr2line;
 struct err *addr2line_start(const char *command, const char *program, struct addr2line **ret);
 /* Ends it. Accepts NULL. */
 void addr2line_end(struct addr2line *tool);
+CLEANUP_DEFINE(struct addr2line *, addr2line_end);
 
 /*
  * As symbol_module_find(). The symbols live until addr2line_end(). An error: the program has ended,

@@ -13,6 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "hosted/cleanup.h"
 #include "hosted/err.h"
 
 struct symbolizer;
@@ -20,6 +21,7 @@ struct symbol_module;
 
 struct err *symbolizer_create(struct symbolizer **ret);
 void symbolizer_destroy(struct symbolizer *symbolizer);
+CLEANUP_DEFINE(struct symbolizer *, symbolizer_destroy);
 
 /*
  * Adds a place of separate debug files: a directory, searched as /usr/lib/debug is (.build-id/xx/…,

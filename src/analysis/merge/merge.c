@@ -30,7 +30,6 @@ struct merge {
 };
 
 CLEANUP_DEFINE(struct recording *, recording_close);
-CLEANUP_DEFINE(struct symbolized *, symbolized_destroy);
 
 static void drop_steps(struct merge *merge)
 {

@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "hosted/cleanup.h"
 #include "hosted/err.h"
 
 struct named_frame;
@@ -18,6 +19,7 @@ struct plumbing;
 struct err *plumbing_create(struct plumbing **ret);
 /* Accepts NULL. */
 void plumbing_destroy(struct plumbing *plumbing);
+CLEANUP_DEFINE(struct plumbing *, plumbing_destroy);
 
 /*
  * Adds what a file says: lines module:PATTERN, function:PATTERN, file:PATTERN, as plumbing.def

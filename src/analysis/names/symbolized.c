@@ -50,7 +50,6 @@ void symbolized_destroy(struct symbolized *symbolized)
 	free(symbolized->frames);
 	free(symbolized);
 }
-CLEANUP_DEFINE(struct symbolized *, symbolized_destroy);
 
 /* Opens the recording's own names. If they are damaged, names of this machine are used. */
 static struct err *open_section(struct symbolized *symbolized)

@@ -8,10 +8,25 @@
 
 #include <string.h>
 
-#include "analysis/names/naming.h"
+#include "analysis/names/plumbing.h"
 #include "analysis/recording.h"
+#include "hosted/cleanup.h"
+#include "symbols/addr2line.h"
+#include "symbols/symbolizer.h"
 
 struct symbolized;
+
+/*
+ * How the frames of recordings get their names, and which of them are the reader's own code. All
+ * members are borrowed. They may serve many recordings, one after the other.
+ */
+struct naming {
+	struct symbolizer *symbolizer;   /* NULL: each recording makes one of its own */
+	const struct plumbing *plumbing; /* NULL: that of plumbing.def alone */
+	/* The file to read for the program itself; NULL: the one that it ran from. */
+	const char *program;
+	struct addr2line *addr2line; /* has the program's names; NULL: its file has them */
+};
 
 /* One line of a stack, as people read it. */
 struct named_frame {
@@ -63,6 +78,7 @@ struct frame_lines {
 struct err *symbolized_create(const struct recording *recording, const struct naming *naming,
 			      struct symbolized **ret);
 void symbolized_destroy(struct symbolized *symbolized);
+CLEANUP_DEFINE(struct symbolized *, symbolized_destroy);
 
 /*
  * For a recording whose frames all have names already. lines: of each frame; they must outlive it.

@@ -28,8 +28,6 @@ static const struct option_spec options_of_live[] = {
 #include "cli/options/setting_options.def"
 };
 
-CLEANUP_DEFINE(struct plumbing *, plumbing_destroy);
-
 /* What the program's settings are made of. */
 struct prepared {
 	struct options options;

@@ -7,8 +7,6 @@
 #include "cli/cli.h"
 #include "hosted/cleanup.h"
 
-CLEANUP_DEFINE(struct symbolizer *, symbolizer_destroy);
-
 bool debug_symbols_check(const struct options *options)
 {
 	for (size_t i = 0; i < options->many_count; i++) {

@@ -3,8 +3,6 @@
 #include "cli/recordings/text_file.h"
 #include "hosted/cleanup.h"
 
-CLEANUP_DEFINE(struct plumbing *, plumbing_destroy);
-
 struct err *plumbing_option_read(const char *path, struct plumbing **ret)
 {
 	cleanup(plumbing_destroy_at) struct plumbing *plumbing = NULL;

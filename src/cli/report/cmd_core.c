@@ -61,10 +61,6 @@ static const struct option_spec options_of_core[] = {
 static const int exclusive[][2] = {
 	{JSON, SIZES}, {JSON, BYTES}, {JSON, WIDTH}, {JSON, FULL}, {WIDTH, FULL}};
 
-CLEANUP_DEFINE(struct symbolizer *, symbolizer_destroy);
-CLEANUP_DEFINE(struct plumbing *, plumbing_destroy);
-CLEANUP_DEFINE(struct addr2line *, addr2line_end);
-
 /* What is wanted, and what it is made of. */
 struct report {
 	const struct options *options;

@@ -218,8 +218,6 @@ static bool read_wanted(const struct command *command, const struct options *opt
 	return true;
 }
 
-CLEANUP_DEFINE(struct symbolizer *, symbolizer_destroy);
-CLEANUP_DEFINE(struct plumbing *, plumbing_destroy);
 CLEANUP_DEFINE(struct suppressions *, suppressions_destroy);
 
 static int run_sides(const struct command *command, const struct options *options,

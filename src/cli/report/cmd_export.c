@@ -297,8 +297,6 @@ static bool check_anonymous(const struct command *command, const struct options 
 }
 
 CLEANUP_DEFINE(struct filter *, filter_destroy);
-CLEANUP_DEFINE(struct symbolizer *, symbolizer_destroy);
-CLEANUP_DEFINE(struct plumbing *, plumbing_destroy);
 
 static int run(const struct command *command, const struct options *given)
 {

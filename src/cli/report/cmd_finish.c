@@ -15,8 +15,6 @@
 
 enum { COMPRESS, INDEX_FILE };
 
-CLEANUP_DEFINE(struct symbolizer *, symbolizer_destroy);
-
 static const struct option_spec options_of_finish[] = {
 	[COMPRESS] = COMPRESS_OPTION,
 	[INDEX_FILE] = {.name = "index-file",

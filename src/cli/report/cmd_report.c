@@ -278,8 +278,6 @@ static int read_wanted(const struct command *command, const struct options *opti
 }
 
 CLEANUP_DEFINE(struct filter *, filter_destroy);
-CLEANUP_DEFINE(struct symbolizer *, symbolizer_destroy);
-CLEANUP_DEFINE(struct plumbing *, plumbing_destroy);
 
 static int run(const struct command *command, const struct options *given)
 {

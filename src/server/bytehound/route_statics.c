@@ -16,7 +16,6 @@
 #define CONSTANTS "__static_initialization_and_destruction_0.*constprop"
 
 CLEANUP_DEFINE(struct selection *, selection_release);
-CLEANUP_DEFINE(struct regex *, regex_destroy);
 
 /* What was allocated for a line; at first one for each site. */
 struct place {

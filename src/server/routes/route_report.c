@@ -13,8 +13,6 @@
 #include "server/routes/route.h"
 
 CLEANUP_DEFINE(struct recording *, recording_close);
-CLEANUP_DEFINE(struct symbolized *, symbolized_destroy);
-CLEANUP_DEFINE(struct symbolizer *, symbolizer_destroy);
 
 /*
  * Writes the errors. The recording is opened anew: data sets do not keep what judges frees, which
