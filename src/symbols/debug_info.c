@@ -6,10 +6,29 @@
 #include <string.h>
 
 #include "hosted/cleanup.h"
-#include "symbols/debug_index.h"
+#include "symbols/debug_aranges.h"
 #include "symbols/debug_padding.h"
 #include "symbols/debug_sections.h"
 #include "symbols/debug_split.h"
+#include "symbols/span_map.h"
+
+struct debug_units {
+	VEC(struct debug_unit) list;
+	struct span_map map; /* values: indices of the list */
+};
+
+/*
+ * The unit that an address is in. .debug_aranges is asked first, which needs no look at units. If
+ * the address is not there, the ranges of all units are read: clang and Rust write no
+ * .debug_aranges. A zeroed one is empty.
+ */
+struct debug_index {
+	Dwarf *dwarf;
+	struct debug_units listed; /* by .debug_aranges; zeroed: not asked for yet */
+	struct debug_aranges aranges;
+	struct debug_units all; /* by their own ranges */
+	bool all_indexed;
+};
 
 struct debug_info {
 	const char *damage;
@@ -20,6 +39,140 @@ struct debug_info {
 	struct debug_index index;
 	struct debug_names names;
 };
+
+static void units_deinit(struct debug_units *units)
+{
+	for (size_t i = 0; i < units->list.count; i++)
+		debug_unit_deinit(&units->list.items[i]);
+	vec_deinit(&units->list);
+	span_map_deinit(&units->map);
+}
+
+/*
+ * The section .debug_aranges. NULL: there is none, it is compressed, or the image is not a 64-bit
+ * little-endian one.
+ */
+static Elf_Data *aranges_of(const struct elf_image *image)
+{
+	Elf_Scn *scn = elf_image_section(image, ".debug_aranges");
+	GElf_Shdr section;
+
+	if (!scn || !gelf_getshdr(scn, &section) || section.sh_flags & SHF_COMPRESSED ||
+	    !elf_image_is_laid_out_as_here(image))
+		return NULL;
+	return elf_image_section_data(image, ".debug_aranges");
+}
+
+/* dwarf: the image's handle, which must outlive the index. */
+static struct err *index_init(struct debug_index *index, Dwarf *dwarf,
+			      const struct elf_image *image)
+{
+	struct debug_units *listed = &index->listed;
+	Elf_Data *section = aranges_of(image);
+	size_t count;
+
+	index->dwarf = dwarf;
+	if (!section)
+		return NULL;
+
+	struct err *err = debug_aranges_read(section->d_buf, section->d_size, &index->aranges);
+
+	if (err)
+		return err;
+	count = index->aranges.units.count;
+	if (!vec_reserve(&listed->list, count))
+		return err_no_memory();
+	if (count)
+		memset(listed->list.items, 0, count * sizeof(*listed->list.items));
+	listed->list.count = count;
+	err = span_map_init(&listed->map, &index->aranges.ranges);
+	span_ranges_deinit(&index->aranges.ranges);
+	return err;
+}
+
+static void index_deinit(struct debug_index *index)
+{
+	units_deinit(&index->listed);
+	units_deinit(&index->all);
+	debug_aranges_deinit(&index->aranges);
+}
+
+/* Makes *ret the unit at offset in .debug_info. false: no unit begins there, or it is damaged. */
+static bool begin_unit(struct debug_index *index, uint64_t offset, struct debug_unit *ret)
+{
+	Dwarf_Off next;
+	size_t header;
+	Dwarf_Die die;
+
+	if (dwarf_next_unit(index->dwarf, offset, &next, &header, NULL, NULL, NULL, NULL, NULL,
+			    NULL) ||
+	    !dwarf_offdie(index->dwarf, offset + header, &die))
+		return false;
+	debug_unit_init(ret, &die);
+	return true;
+}
+
+static struct debug_unit *find_listed_unit(struct debug_index *index, uint64_t address)
+{
+	uint32_t number = span_map_find(&index->listed.map, address);
+	struct debug_unit *unit;
+
+	if (number == SPAN_NONE)
+		return NULL;
+	unit = &index->listed.list.items[number];
+	if (!unit->line_die.addr && !begin_unit(index, index->aranges.units.items[number], unit))
+		return NULL;
+	return unit;
+}
+
+static struct err *index_all_units(struct debug_index *index)
+{
+	cleanup(span_ranges_deinit) struct span_ranges ranges = {0};
+	struct debug_units *all = &index->all;
+	Dwarf_CU *cu = NULL;
+	Dwarf_Off last = 0;
+	Dwarf_Die die;
+
+	all->list.count = 0; // left by an attempt that ran out of memory
+	// Split units are not asked for: libdw would open each .dwo file.
+	while (!dwarf_get_units(index->dwarf, cu, &cu, NULL, NULL, &die, NULL)) {
+		struct debug_unit unit;
+		uint32_t number = (uint32_t)all->list.count;
+
+		// Offsets of units rise. In a damaged file they may not, and this loop would not
+		// end.
+		if (number && dwarf_dieoffset(&die) <= last)
+			break;
+		last = dwarf_dieoffset(&die);
+		debug_unit_init(&unit, &die);
+		if (number >= SPAN_NONE || !vec_push(&all->list, unit))
+			return err_no_memory();
+
+		struct err *err = debug_unit_add_ranges(&die, 0, number, &ranges);
+
+		if (err)
+			return err;
+	}
+	return span_map_init(&all->map, &ranges);
+}
+
+/* *ret: the unit, which the index owns; NULL: no unit has the address. */
+static struct err *find_unit(struct debug_index *index, uint64_t address, struct debug_unit **ret)
+{
+	struct debug_unit *unit = find_listed_unit(index, address);
+	struct err *err = NULL;
+	uint32_t number;
+
+	if (!unit && !index->all_indexed) {
+		err = index_all_units(index);
+		index->all_indexed = !err;
+	}
+	if (err)
+		return err;
+	number = unit ? SPAN_NONE : span_map_find(&index->all.map, address);
+	*ret = number == SPAN_NONE ? unit : &index->all.list.items[number];
+	return NULL;
+}
 
 static struct err *open_dwarf(struct debug_info *info, struct elf_image *image,
 			      struct elf_image **unpacked, Dwarf **ret)
@@ -75,7 +228,7 @@ struct err *debug_info_create(struct elf_image *image, struct elf_image *alterna
 		return err;
 	if (info->alternate)
 		dwarf_setalt(info->dwarf, info->alternate);
-	err = debug_index_init(&info->index, info->dwarf, info->unpacked ? info->unpacked : image);
+	err = index_init(&info->index, info->dwarf, info->unpacked ? info->unpacked : image);
 	if (err)
 		return err;
 	*ret = steal(&info);
@@ -86,7 +239,7 @@ void debug_info_destroy(struct debug_info *info)
 {
 	if (!info)
 		return;
-	debug_index_deinit(&info->index);
+	index_deinit(&info->index);
 	debug_names_deinit(&info->names);
 	debug_split_deinit(&info->split);
 	dwarf_end(info->dwarf);
@@ -109,7 +262,7 @@ const char *debug_info_missing(const struct debug_info *info)
 struct err *debug_info_find(struct debug_info *info, uint64_t address, struct debug_frames *ret)
 {
 	struct debug_unit *unit;
-	struct err *err = debug_index_find(&info->index, address, &unit);
+	struct err *err = find_unit(&info->index, address, &unit);
 
 	if (err || !unit)
 		return err;

@@ -9,8 +9,7 @@
  *	debug_aranges   units of addresses, as the linker's list has them
  *	debug_unit      inlined functions and lines of one DWARF unit      debug_split  .dwo files
  *	debug_join      a split unit and its program's parts of it, as one file
- *	debug_index     the unit of an address
- *	debug_info      one file's DWARF
+ *	debug_info      one file's DWARF: the unit of an address
  *	program_file    a module's recorded file    module_cache
  *	debug_files     separate debug files        debuginfod        mini_debug
  *	demangle        readable names              symbol_names      one copy of each

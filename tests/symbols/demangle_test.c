@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "symbols/demangle.h"
-#include "symbols/source_path.h"
+#include "symbols/symbol_names.h"
 
 static const char *const names[][2] = {
 	{"main", "main"},
