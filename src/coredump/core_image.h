@@ -9,9 +9,12 @@
 #ifndef MALLOW_COREDUMP_CORE_IMAGE_H
 #define MALLOW_COREDUMP_CORE_IMAGE_H
 
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "hosted/arena.h"
+#include "hosted/err.h"
 #include "hosted/vec.h"
 
 struct core_segment {
@@ -48,5 +51,15 @@ void core_image_sort(struct core_image *image);
 
 /* The first segment that ends behind address; image->segments.count: there is none. */
 size_t core_image_find(const struct core_image *image, uint64_t address);
+
+/* Whether a file that begins with these bytes is an ELF core dump, of either byte order. */
+bool core_image_is_elf(const void *head, size_t size);
+
+/*
+ * Reads what the ELF core dump at fd says about itself: its segments, and its notes. fd stays the
+ * caller's. name: for messages. ret: empty; also on failure it is to be freed. A core dump whose
+ * notes are damaged or cut has fewer mappings.
+ */
+struct err *core_image_read_elf(const char *name, int fd, struct core_image *ret);
 
 #endif

@@ -1,6 +1,7 @@
 /*
  * Finds the pages of live tables in a dump that does not say where they are: by the magic numbers
- * of their headers and chunks, of either byte order (docs/trace-format.md, section 10.2).
+ * of their headers and chunks, of either byte order (docs/trace-format.md, sections 2 and 10.2).
+ * Nothing is trusted.
  */
 #ifndef MALLOW_COREDUMP_CORE_SCAN_H
 #define MALLOW_COREDUMP_CORE_SCAN_H
@@ -8,6 +9,17 @@
 #include "coredump/core_image.h"
 #include "hosted/err.h"
 #include "trace/format.h"
+
+/* A table has less than 2^38 bytes: what says more is damaged. */
+#define CORE_SCAN_TABLE_BITS 38
+
+/* Where a chunk belongs, as it says. */
+struct chunk_place {
+	uint8_t id[TRACE_PLACE_ID];
+	uint64_t offset; /* in the table's file */
+	uint64_t size;
+	uint64_t address; /* in the memory of the process */
+};
 
 /* A table's header page. */
 struct found_header {
@@ -17,11 +29,9 @@ struct found_header {
 	uint64_t at; /* where in its segment */
 };
 
-/* One of its chunks, as it says itself. */
+/* One of its chunks. */
 struct found_chunk {
-	uint8_t id[TRACE_PLACE_ID];
-	uint64_t offset, size; /* in the table's file */
-	uint64_t address;
+	struct chunk_place place;
 	size_t segment;
 	uint64_t at;
 };

@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include "base/bytes.h"
-#include "coredump/chunk_place.h"
 #include "trace/chunk_check.h"
 #include "trace/live.h"
 
@@ -54,7 +53,7 @@ static struct err *add_extent(const struct core_image *image, const struct table
 	return err;
 }
 
-static int compare(const void *left, const void *right)
+static int compare_pieces(const void *left, const void *right)
 {
 	const struct byte_piece *a = left, *b = right;
 
@@ -69,7 +68,7 @@ static void settle_pieces(struct core_table *table)
 	size_t kept = 0;
 
 	if (table->pieces.count)
-		qsort(pieces, table->pieces.count, sizeof(*pieces), compare);
+		qsort(pieces, table->pieces.count, sizeof(*pieces), compare_pieces);
 	for (size_t i = 0; i < table->pieces.count; i++) {
 		struct byte_piece piece = pieces[i];
 
@@ -205,8 +204,8 @@ struct err *core_table_by_mappings(const struct core_image *image, struct core_t
 		struct table_extent extent = {mapping->offset, mapping->end - mapping->start,
 					      mapping->start};
 
-		if (owner_of(mapping) != owner || extent.offset >> CHUNK_PLACE_BITS ||
-		    extent.size >> CHUNK_PLACE_BITS ||
+		if (owner_of(mapping) != owner || extent.offset >> CORE_SCAN_TABLE_BITS ||
+		    extent.size >> CORE_SCAN_TABLE_BITS ||
 		    (extent.offset | extent.size | extent.address) % TRACE_PAGE)
 			continue;
 		if (!vec_push(&ret->extents, extent))
@@ -222,14 +221,14 @@ static uint64_t weight_of(const struct core_scan *scan, const uint8_t *id)
 	uint64_t sum = 0;
 
 	for (size_t i = 0; i < scan->chunks.count; i++)
-		if (memcmp(scan->chunks.items[i].id, id, TRACE_PLACE_ID) == 0)
-			sum += scan->chunks.items[i].size;
+		if (memcmp(scan->chunks.items[i].place.id, id, TRACE_PLACE_ID) == 0)
+			sum += scan->chunks.items[i].place.size;
 	return sum;
 }
 
 /* The header of the table to be read. NULL: there is none. */
-static const struct found_header *choose(const struct core_image *image,
-					 const struct core_scan *scan)
+static const struct found_header *choose_header(const struct core_image *image,
+						const struct core_scan *scan)
 {
 	const struct found_header *best = NULL;
 	uint64_t most = 0;
@@ -257,11 +256,11 @@ static bool find_address(const struct core_scan *scan, const uint8_t *id, size_t
 	for (size_t i = 0; i < scan->chunks.count; i++) {
 		const struct found_chunk *chunk = &scan->chunks.items[i];
 
-		if (chunk->segment != segment || memcmp(chunk->id, id, TRACE_PLACE_ID) != 0)
+		if (chunk->segment != segment || memcmp(chunk->place.id, id, TRACE_PLACE_ID) != 0)
 			continue;
-		if (found && chunk->address - chunk->at != *ret)
+		if (found && chunk->place.address - chunk->at != *ret)
 			return false;
-		*ret = chunk->address - chunk->at;
+		*ret = chunk->place.address - chunk->at;
 		found = true;
 	}
 	return found;
@@ -291,12 +290,13 @@ static struct err *add_found(const struct core_image *image, const struct found_
 			     struct core_table *table)
 {
 	const struct core_segment *segment = &image->segments.items[chunk->segment];
-	struct table_extent extent = {chunk->offset, chunk->size, chunk->address};
+	struct table_extent extent = {chunk->place.offset, chunk->place.size, chunk->place.address};
 	uint64_t there = segment->held - chunk->at;
 
 	if (!vec_push(&table->extents, extent))
 		return err_no_memory();
-	return add_piece(table, chunk->offset, there < chunk->size ? there : chunk->size,
+	return add_piece(table, chunk->place.offset,
+			 there < chunk->place.size ? there : chunk->place.size,
 			 segment->offset + chunk->at, segment->fd);
 }
 
@@ -310,7 +310,7 @@ static struct err *add_header(struct core_table *table, uint64_t address)
 struct err *core_table_by_chunks(struct core_image *image, const struct core_scan *scan, bool raw,
 				 struct core_table *ret, uint32_t *pid)
 {
-	const struct found_header *header = choose(image, scan);
+	const struct found_header *header = choose_header(image, scan);
 	const struct core_segment *segment;
 	uint64_t there;
 	struct err *err;
@@ -326,7 +326,7 @@ struct err *core_table_by_chunks(struct core_image *image, const struct core_sca
 	if (!err && !raw)
 		err = add_header(ret, segment->address + header->at);
 	for (size_t i = 0; !err && i < scan->chunks.count; i++)
-		if (memcmp(scan->chunks.items[i].id, header->id, TRACE_PLACE_ID) == 0)
+		if (memcmp(scan->chunks.items[i].place.id, header->id, TRACE_PLACE_ID) == 0)
 			err = add_found(image, &scan->chunks.items[i], ret);
 	if (err)
 		return err;

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "coredump/core_elf.h"
+#include "coredump/core_image.h"
 #include "coredump/core_table.h"
 #include "hosted/cleanup.h"
 #include "hosted/files/decompressed.h"
@@ -58,7 +58,7 @@ struct err *coredump_is(const char *name, int fd, bool *ret)
 	struct err *err = byte_source_read(&file, 0, head, sizeof(head), &got);
 
 	if (!err)
-		*ret = core_elf_is_core(head, got) ||
+		*ret = core_image_is_elf(head, got) ||
 		       decompressed_kind(head, got) != DECOMPRESSED_NONE;
 	return err;
 }
@@ -245,10 +245,10 @@ struct err *coredump_open(const char *name, int fd, struct coredump **ret, char 
 	if (coredump->fd >= 0)
 		fd = coredump->fd;
 	got = pread(fd, head, sizeof(head), 0);
-	if (got < 0 || !core_elf_is_core(head, (size_t)got))
+	if (got < 0 || !core_image_is_elf(head, (size_t)got))
 		return err_create("'%s' is no recording: it is %s data with no core dump in it",
 				  name, decompressed_name(kind));
-	err = core_elf_read(name, fd, &coredump->image);
+	err = core_image_read_elf(name, fd, &coredump->image);
 	if (!err)
 		err = find_table(coredump, recording);
 	if (!err && !*recording)

@@ -8,7 +8,7 @@
 #include "base/hex.h"
 #include "cli/cli.h"
 #include "cli/recordings/stored_core.h"
-#include "coredump/core_elf.h"
+#include "coredump/core_image.h"
 #include "hosted/cleanup.h"
 #include "symbols/elf_image.h"
 

@@ -11,8 +11,8 @@
 #include <unistd.h>
 
 #include "base/compiler.h"
+#include "coredump/core_image.h"
 #include "coredump/coredump.h"
-#include "coredump/core_elf.h"
 #include "hosted/cleanup.h"
 #include "hosted/files/decompressed.h"
 #include "trace/format.h"
@@ -77,7 +77,7 @@ static const char *kind_of(const unsigned char *head, size_t size)
 	uint64_t magic = TRACE_MAGIC;
 
 	// What is compressed may be a core dump: whoever opens it finds out.
-	if (core_elf_is_core(head, size) || decompressed_kind(head, size) != DECOMPRESSED_NONE)
+	if (core_image_is_elf(head, size) || decompressed_kind(head, size) != DECOMPRESSED_NONE)
 		return NULL;
 	if (!size)
 		return "empty";
