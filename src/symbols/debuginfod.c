@@ -1,13 +1,13 @@
 #include "symbols/debuginfod.h"
 
-#include <dlfcn.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
-#include "hosted/cleanup.h"
+#include "base/compiler.h"
+#include "hosted/late_library.h"
+#include "hosted/now.h"
 #include "symbols/symbol_log.h"
 
 /*
@@ -20,12 +20,19 @@
 #define TOTAL_S   60
 
 /* The client library's functions: see debuginfod_find_debuginfo(3). */
-struct client {
+static struct {
 	void *(*begin)(void);
 	void (*end)(void *client);
 	int (*find)(void *client, const unsigned char *build_id, int size, char **path);
 	void (*set_progress)(void *client, int (*progress)(void *client, long a, long b));
-};
+} functions;
+
+static const char *const names[] = {"debuginfod_begin", "debuginfod_end",
+				    "debuginfod_find_debuginfo", "debuginfod_set_progressfn"};
+static struct late_library library = {.file = "libdebuginfod.so.1",
+				      .names = names,
+				      .count = ARRAY_COUNT(names),
+				      .table = &functions};
 
 /*
  * The present download, and all downloads of this thread. A global, because the client's callback
@@ -41,10 +48,7 @@ static _Thread_local struct {
 
 static double now(void)
 {
-	struct timespec time;
-
-	clock_gettime(CLOCK_MONOTONIC, &time);
-	return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
+	return (double)now_ns() / 1e9;
 }
 
 /* How many seconds of silence are accepted: the client's own setting, if there is one. */
@@ -72,20 +76,6 @@ static int watch(void *client, long position, long total)
 	return state.given_up;
 }
 
-static bool load(struct client *ret)
-{
-	// Never closed: it loads libcurl, which cannot be unloaded safely.
-	void *library = dlopen("libdebuginfod.so.1", RTLD_LAZY | RTLD_LOCAL);
-
-	if (!library)
-		return false;
-	*(void **)&ret->begin = dlsym(library, "debuginfod_begin");
-	*(void **)&ret->end = dlsym(library, "debuginfod_end");
-	*(void **)&ret->find = dlsym(library, "debuginfod_find_debuginfo");
-	*(void **)&ret->set_progress = dlsym(library, "debuginfod_set_progressfn");
-	return ret->begin && ret->end && ret->find && ret->set_progress;
-}
-
 static char *refuse(const char *reason)
 {
 	symbol_log("debuginfod is not asked: %s", reason);
@@ -95,15 +85,18 @@ static char *refuse(const char *reason)
 char *debuginfod_fetch(const uint8_t *build_id, size_t size)
 {
 	const char *urls = getenv("DEBUGINFOD_URLS");
-	struct client functions = {0};
 	char *path = NULL;
+	struct err *err;
 
 	if (!urls || !urls[0])
 		return refuse("DEBUGINFOD_URLS is not set");
 	if (state.given_up)
 		return refuse("an earlier download was silent, or all took too long");
-	if (!load(&functions))
-		return refuse("libdebuginfod.so.1 cannot be loaded");
+	err = late_library_open(&library);
+	if (err) {
+		symbol_log_refusal(err);
+		return NULL;
+	}
 
 	void *client = functions.begin();
 
