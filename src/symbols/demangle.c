@@ -125,13 +125,15 @@ static const struct {
 	const char *from;
 	const char *to;
 } replacements[] = {
-	{"std::__cxx11::basic_string<char, std::char_traits<char>, std::allocator<char> >",
-	 "std::string"},
-	{"std::basic_string<char, std::char_traits<char>, std::allocator<char> >", "std::string"},
-	{"std::__1::basic_string<char, std::__1::char_traits<char>, std::__1::allocator<char> >",
-	 "std::string"},
-	{"std::__cxx11::", "std::"},
-	{"std::__1::", "std::"},
+#define STRING(its, of_traits)                                                                     \
+	{                                                                                          \
+		"std::" its "basic_string<char, std::" of_traits                                   \
+		"char_traits<char>, std::" of_traits "allocator<char> >",                          \
+			"std::string"                                                              \
+	}
+	STRING("", ""),
+#define INLINE_NAMESPACE(name, of_traits) STRING(name, of_traits), {"std::" name, "std::"},
+#include "symbols/library_namespaces.def"
 	{" [clone .", " [."},
 };
 

@@ -38,7 +38,10 @@ static bool is_word(char c)
 /* How many bytes of an inline namespace of the standard libraries to leave out. */
 static size_t inline_namespace(const char *text, const char *end)
 {
-	static const char *const names[] = {"__cxx11::", "__1::", "__ndk1::"};
+	static const char *const names[] = {
+#define INLINE_NAMESPACE(name, of_traits) name,
+#include "symbols/library_namespaces.def"
+	};
 
 	for (size_t i = 0; i < ARRAY_COUNT(names); i++)
 		if (begins(text, end, names[i]))

@@ -101,7 +101,10 @@ static void put_form(struct buf *buf, const struct named_frame *frame, enum form
 /* How long the name of a standard library's namespace is that stands there; 0: none does. */
 static size_t library_namespace(const char *text)
 {
-	static const char *const names[] = {"std::", "alloc::", "core::"};
+	static const char *const names[] = {
+#define LIBRARY_NAMESPACE(name) name,
+#include "symbols/library_namespaces.def"
+	};
 
 	for (size_t i = 0; i < ARRAY_COUNT(names); i++)
 		if (strncmp(text, names[i], strlen(names[i])) == 0)
