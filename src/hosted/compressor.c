@@ -1,6 +1,7 @@
 #include "hosted/compressor.h"
 
 #include <errno.h>
+#include <libdeflate.h>
 #include <stdlib.h>
 #include <string.h>
 #include <zlib.h>
@@ -104,7 +105,6 @@ void compressor_destroy(struct compressor *compressor)
 	ZSTD_freeCCtx(compressor->zstd);
 	free(compressor);
 }
-CLEANUP_DEFINE(struct compressor *, compressor_destroy);
 
 static bool begin(struct compressor *compressor)
 {
@@ -159,4 +159,16 @@ struct err *compressor_finish(struct compressor *compressor)
 		return err;
 	failure = compress_all(compressor, NULL, 0, true);
 	return failure ? err_create_errno(failure, "cannot compress") : NULL;
+}
+
+struct err *gzip_put(struct buf *buf, const void *data, size_t size, enum gzip_effort effort)
+{
+	struct libdeflate_compressor *compressor = libdeflate_alloc_compressor((int)effort);
+	size_t bound = compressor ? libdeflate_gzip_compress_bound(compressor, size) : 0;
+	void *room = compressor ? buf_room(buf, bound) : NULL;
+
+	if (room)
+		buf->size += libdeflate_gzip_compress(compressor, data, size, room, bound);
+	libdeflate_free_compressor(compressor);
+	return room ? NULL : err_no_memory();
 }

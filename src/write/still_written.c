@@ -5,7 +5,7 @@
 #include <signal.h>
 #include <unistd.h>
 
-#include "hosted/process_start.h"
+#include "hosted/proc.h"
 
 enum writers {
 	WRITERS_NONE,

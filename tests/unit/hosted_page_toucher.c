@@ -1,6 +1,6 @@
 /* Pages are present without anybody having written to them, and whatever is asked, nothing breaks.
  */
-#include "hosted/page_toucher.h"
+#include "hosted/pages.h"
 
 #include <sys/mman.h>
 

@@ -6,10 +6,9 @@
 
 #include "analysis/names/anonymous.h"
 #include "base/compiler.h"
-#include "hosted/base64.h"
 #include "hosted/cleanup.h"
-#include "hosted/gzip.h"
-#include "hosted/uri.h"
+#include "hosted/compressor.h"
+#include "hosted/encode.h"
 
 static void in_base64(void **state)
 {

@@ -13,7 +13,7 @@
 
 #include "check.h"
 #include "hosted/now.h"
-#include "hosted/process_start.h"
+#include "hosted/proc.h"
 #include "stream/link/message.h"
 #include "stream/sender/sender.h"
 #include "trace/format.h"

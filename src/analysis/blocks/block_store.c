@@ -4,7 +4,7 @@
 
 #include "analysis/blocks/block_times.h"
 #include "analysis/sites/sample_weight.h"
-#include "hosted/page_toucher.h"
+#include "hosted/pages.h"
 
 /*
  * How the columns grow: from ROWS_FIRST rows they double; above ROWS_DOUBLED they grow by a

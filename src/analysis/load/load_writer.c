@@ -1,5 +1,5 @@
 #include "analysis/load/load.h"
-#include "hosted/process_start.h"
+#include "hosted/proc.h"
 
 bool load_writer_alive(uint32_t pid, uint64_t start_time)
 {

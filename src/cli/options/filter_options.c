@@ -6,7 +6,7 @@
 #include "analysis/filter/filtered.h"
 #include "cli/cli.h"
 #include "hosted/cleanup.h"
-#include "hosted/uri.h"
+#include "hosted/encode.h"
 #include "report/words/shell_word.h"
 
 /* Filled at the first call. Only one thread of the tool calls. */

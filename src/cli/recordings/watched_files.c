@@ -10,7 +10,7 @@
 
 #include "base/compiler.h"
 #include "hosted/cleanup.h"
-#include "hosted/proc_maps.h"
+#include "hosted/proc.h"
 #include "symbols/elf_image.h"
 
 void watched_files_init(struct watched_files *files, size_t most)

@@ -109,8 +109,6 @@ const struct exporter *exporter_find(const char *typed)
 	return NULL;
 }
 
-CLEANUP_DEFINE(struct compressor *, compressor_destroy);
-
 static struct err *write_through(const struct exporter *exporter, const char *path,
 				 const struct export_subject *subject, struct buf *buf)
 {

@@ -8,10 +8,9 @@
 #include <sys/stat.h>
 #include <time.h>
 
-#include "hosted/available_memory.h"
 #include "hosted/cleanup.h"
 #include "hosted/now.h"
-#include "hosted/process_memory.h"
+#include "hosted/proc.h"
 #include "hosted/vec.h"
 
 #define WORTH       (4 << 20)           /* a smaller file is loaded in a tenth of a second */

@@ -11,7 +11,7 @@
 #include "base/compiler.h"
 #include "hosted/cleanup.h"
 #include "hosted/now.h"
-#include "hosted/process_start.h"
+#include "hosted/proc.h"
 
 static const int forwarded[] = {SIGHUP,  SIGINT,  SIGQUIT,  SIGTERM, SIGUSR1,
 				SIGUSR2, SIGCONT, SIGWINCH, SIGTSTP, SIGALRM};

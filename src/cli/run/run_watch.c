@@ -19,7 +19,7 @@
 #include "finish/finish_seen.h"
 #include "hosted/cleanup.h"
 #include "hosted/now.h"
-#include "hosted/process_start.h"
+#include "hosted/proc.h"
 #include "trace/header_check.h"
 
 /* As the agent's samples (memory_use.c): short runs want a curve, too. */

@@ -10,7 +10,7 @@
 #include "cli/serve/open_browser.h"
 #include "hosted/buf.h"
 #include "hosted/cleanup.h"
-#include "hosted/uri.h"
+#include "hosted/encode.h"
 
 CLEANUP_DEFINE(struct http_server *, http_stop);
 

@@ -12,7 +12,7 @@
 #include "ebpf/record/record_facts.h"
 #include "hosted/cleanup.h"
 #include "hosted/now.h"
-#include "hosted/process_start.h"
+#include "hosted/proc.h"
 
 /* How often the file is flushed, and how often /proc is looked at. */
 #define FLUSH_NS 100000000ull

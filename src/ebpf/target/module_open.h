@@ -2,8 +2,8 @@
 #ifndef MALLOW_EBPF_TARGET_MODULE_OPEN_H
 #define MALLOW_EBPF_TARGET_MODULE_OPEN_H
 
-#include "hosted/proc_maps.h"
 #include "ebpf/target/target.h"
+#include "hosted/proc.h"
 
 enum module_answer {
 	MODULE_IS,

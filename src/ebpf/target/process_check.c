@@ -11,8 +11,8 @@
 #include <string.h>
 #include <time.h>
 
-#include "hosted/proc_maps.h"
 #include "hosted/cleanup.h"
+#include "hosted/proc.h"
 
 #define KERNEL_THREAD 0x00200000u /* PF_KTHREAD, in the flags of /proc/PID/stat */
 

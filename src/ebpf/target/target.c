@@ -9,8 +9,8 @@
 #include "ebpf/target/load_segments.h"
 #include "ebpf/target/module_open.h"
 #include "ebpf/target/process_check.h"
-#include "hosted/proc_maps.h"
 #include "hosted/cleanup.h"
+#include "hosted/proc.h"
 
 CLEANUP_DEFINE(struct target *, target_close);
 

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "hosted/cleanup.h"
-#include "hosted/uri.h"
+#include "hosted/encode.h"
 #include "report/check/check_words.h"
 
 #define SCHEMA                                                                                     \

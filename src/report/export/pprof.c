@@ -178,8 +178,6 @@ static struct err *put_profile(struct profile *profile, const struct recording *
 	return err ? err : pprof_tables_finish(profile->tables);
 }
 
-CLEANUP_DEFINE(struct compressor *, compressor_destroy);
-
 struct err *pprof_write(struct buf *buf, const struct recording *recording,
 			struct symbolized *symbolized, const struct recording *since)
 {

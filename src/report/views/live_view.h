@@ -5,7 +5,7 @@
 #include "analysis/live/live_facts.h"
 #include "analysis/names/symbolized.h"
 #include "hosted/buf.h"
-#include "hosted/process_memory.h"
+#include "hosted/proc.h"
 #include "report/views/live_ignore.h"
 
 enum live_key {

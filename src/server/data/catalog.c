@@ -8,7 +8,7 @@
 #include "base/hex.h"
 #include "hosted/cleanup.h"
 #include "hosted/now.h"
-#include "hosted/process_memory.h"
+#include "hosted/proc.h"
 #include "server/data/catalog_data.h"
 #include "server/data/recent.h"
 

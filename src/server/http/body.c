@@ -5,7 +5,6 @@
 
 #include "hosted/cleanup.h"
 #include "hosted/compressor.h"
-#include "hosted/gzip.h"
 
 /*
  * make() ──► plain ──────────────────────────► body_read()

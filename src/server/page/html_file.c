@@ -6,11 +6,10 @@
 #include <string.h>
 
 #include "analysis/findings/findings.h"
-#include "hosted/base64.h"
 #include "hosted/cleanup.h"
-#include "hosted/gzip.h"
+#include "hosted/compressor.h"
+#include "hosted/encode.h"
 #include "hosted/intern.h"
-#include "hosted/uri.h"
 #include "server/page/ask.h"
 #include "server/page/page.h"
 

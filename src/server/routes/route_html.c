@@ -2,8 +2,8 @@
 #include <microhttpd.h>
 
 #include "hosted/cleanup.h"
+#include "hosted/encode.h"
 #include "hosted/file_name.h"
-#include "hosted/uri.h"
 #include "server/page/html_file.h"
 #include "server/routes/route.h"
 

@@ -9,7 +9,7 @@
 #include "hosted/cleanup.h"
 #include "hosted/file_name.h"
 #include "hosted/files/byte_source.h"
-#include "hosted/process_start.h"
+#include "hosted/proc.h"
 #include "trace/chunk_check.h"
 #include "trace/decode.h"
 

@@ -6,7 +6,7 @@
 
 #include "hosted/cleanup.h"
 #include "hosted/now.h"
-#include "hosted/process_start.h"
+#include "hosted/proc.h"
 #include "stream/link/foreign_text.h"
 #include "stream/sender/sender_data.h"
 #include "write/still_written.h"

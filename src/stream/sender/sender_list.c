@@ -6,7 +6,7 @@
 
 #include "hosted/cleanup.h"
 #include "hosted/now.h"
-#include "hosted/process_start.h"
+#include "hosted/proc.h"
 #include "stream/sender/sender_data.h"
 
 #define WRITTEN_MS 1000 /* after the end: what is still written then goes on */

@@ -16,8 +16,8 @@
 #include "../check.h"
 
 #include "ebpf/target/load_segments.h"
-#include "hosted/proc_maps.h"
 #include "ebpf/target/target.h"
+#include "hosted/proc.h"
 
 #define PAGE 4096u
 
