@@ -63,7 +63,7 @@ struct err *coredump_is(const char *name, int fd, bool *ret)
 	return err;
 }
 
-static struct coredump *create(const char *name)
+static struct coredump *create_empty(const char *name)
 {
 	struct coredump *coredump = calloc(1, sizeof(*coredump));
 
@@ -226,7 +226,7 @@ static struct err *find_table(struct coredump *coredump, char **recording)
 
 struct err *coredump_open(const char *name, int fd, struct coredump **ret, char **recording)
 {
-	cleanup(coredump_close_at) struct coredump *coredump = create(name);
+	cleanup(coredump_close_at) struct coredump *coredump = create_empty(name);
 	enum decompressed_kind kind;
 	uint8_t head[HEAD];
 	ssize_t got;
@@ -275,7 +275,7 @@ static struct err *add_raw(struct core_image *image, const char *name, int fd)
 struct err *coredump_open_raw(const char *const *names, const int *fds, size_t count,
 			      struct coredump **ret)
 {
-	cleanup(coredump_close_at) struct coredump *coredump = create(names[0]);
+	cleanup(coredump_close_at) struct coredump *coredump = create_empty(names[0]);
 	struct err *err = NULL;
 
 	if (!coredump)

@@ -100,7 +100,7 @@ struct err *finish_inspect(const char *path, enum finish_compress compress, enum
 	return err;
 }
 
-static struct err *put(struct finish *finish, const void *data, size_t size)
+static struct err *put_bytes(struct finish *finish, const void *data, size_t size)
 {
 	finish->written += size;
 	return replace_file_write(&finish->file, data, size);
@@ -114,14 +114,14 @@ static struct err *put_header(struct finish *finish)
 	if (header.version_minor < TRACE_VERSION_MINOR)
 		header.version_minor = TRACE_VERSION_MINOR;
 	memcpy(finish->page, &header, sizeof(header));
-	return put(finish, finish->page, sizeof(finish->page));
+	return put_bytes(finish, finish->page, sizeof(finish->page));
 }
 
 static struct err *put_job(void *argument, struct finish_job *job)
 {
 	struct finish *finish = argument;
 	const struct finish_options *options = finish->options;
-	struct err *err = put(finish, job->out.data, job->out.size);
+	struct err *err = put_bytes(finish, job->out.data, job->out.size);
 
 	finish->done += job->payload;
 	if (!err && options->progress)
@@ -163,7 +163,7 @@ static struct err *put_extent(struct finish *finish, uint64_t offset, uint64_t s
 			err = err_create("%s: became shorter while it was read",
 					 finish->source.name);
 		if (!err)
-			err = put(finish, bytes, got);
+			err = put_bytes(finish, bytes, got);
 	}
 	return err;
 }
@@ -171,7 +171,7 @@ static struct err *put_extent(struct finish *finish, uint64_t offset, uint64_t s
 /*
  * Copies what is no events chunk and cannot be made anew: damaged places, and chunks of kinds that
  * only later versions know. One that reaches beyond the end of the file must come last, so it is
- * left for rewrite().
+ * left for rewrite_recording().
  */
 static struct err *put_kept(struct finish *finish)
 {
@@ -318,11 +318,11 @@ static struct err *put_extras(struct finish *finish, const struct recording *rec
 		if (!err)
 			err = carry_over(finish, TRACE_CHUNK_UNSEEN, &finish->index.unseen, &out);
 	}
-	return err ? err : put(finish, out.data, out.size);
+	return err ? err : put_bytes(finish, out.data, out.size);
 }
 
-static struct err *rewrite(struct finish *finish, const struct recording *recording,
-			   struct symbolized *symbolized)
+static struct err *rewrite_recording(struct finish *finish, const struct recording *recording,
+				     struct symbolized *symbolized)
 {
 	struct err *err;
 
@@ -388,7 +388,7 @@ struct err *finish_recording(const char *path, const struct recording *recording
 	if (!err)
 		err = check_same(&finish);
 	if (!err)
-		err = rewrite(&finish, recording, symbolized);
+		err = rewrite_recording(&finish, recording, symbolized);
 	if (!err)
 		err = replace_file_commit(&finish.file);
 	if (err)

@@ -152,8 +152,8 @@ static struct err *flush(struct finish_scratch *scratch, struct buf *out)
 	return err;
 }
 
-static struct err *put(struct finish_scratch *scratch, const struct trace_chunk *header,
-		       const uint8_t *payload, struct buf *out)
+static struct err *put_chunk(struct finish_scratch *scratch, const struct trace_chunk *header,
+			     const uint8_t *payload, struct buf *out)
 {
 	struct trace_chunk trimmed = sealed_chunk_trimmed(header);
 
@@ -215,7 +215,7 @@ struct err *finish_job_run(struct finish_job *job, const struct chunk_index *ind
 		if (err)
 			return err;
 		if (slot || payload)
-			err = put(scratch, &chunk->header, payload, &job->out);
+			err = put_chunk(scratch, &chunk->header, payload, &job->out);
 		else
 			err = put_damaged(index, job, i, source, scratch, &job->out);
 	}

@@ -30,7 +30,7 @@ struct worker {
 };
 
 /* Waits for a job; false: there is none any more. */
-static bool begin(struct queue *queue, size_t *ret)
+static bool begin_job(struct queue *queue, size_t *ret)
 {
 	bool got;
 
@@ -45,7 +45,7 @@ static bool begin(struct queue *queue, size_t *ret)
 	return got;
 }
 
-static void end(struct queue *queue, size_t number, struct err *err)
+static void end_job(struct queue *queue, size_t number, struct err *err)
 {
 	pthread_mutex_lock(&queue->lock);
 	queue->done[number] = true;
@@ -64,10 +64,10 @@ static void *work(void *argument)
 	struct queue *queue = worker->queue;
 	size_t number;
 
-	while (begin(queue, &number))
-		end(queue, number,
-		    finish_job_run(&queue->jobs->items[number], queue->index, queue->source,
-				   &worker->scratch));
+	while (begin_job(queue, &number))
+		end_job(queue, number,
+			finish_job_run(&queue->jobs->items[number], queue->index, queue->source,
+				       &worker->scratch));
 	return NULL;
 }
 

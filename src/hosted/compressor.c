@@ -91,7 +91,7 @@ static int compress_all(struct compressor *compressor, const void *data, size_t 
 	return zstd_all(compressor, data, size, last);
 }
 
-static int take(void *argument, const void *data, size_t size)
+static int take_piece(void *argument, const void *data, size_t size)
 {
 	return compress_all(argument, data, size, false);
 }
@@ -106,7 +106,7 @@ void compressor_destroy(struct compressor *compressor)
 	free(compressor);
 }
 
-static bool begin(struct compressor *compressor)
+static bool begin_stream(struct compressor *compressor)
 {
 	switch (compressor->compression) {
 	case COMPRESSION_GZIP:
@@ -133,8 +133,8 @@ struct err *compressor_create(enum compression compression, struct buf *out,
 		return err_no_memory();
 	compressor->compression = compression;
 	compressor->out = out;
-	buf_init_sink(&compressor->in, take, compressor, "compressed bytes");
-	if (!begin(compressor))
+	buf_init_sink(&compressor->in, take_piece, compressor, "compressed bytes");
+	if (!begin_stream(compressor))
 		return err_no_memory();
 	*ret = steal(&compressor);
 	return NULL;

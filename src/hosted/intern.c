@@ -22,8 +22,8 @@ void intern_deinit(struct intern *intern)
 }
 
 /* The slot of the text, or the free slot where it belongs. */
-static struct intern_slot *find(struct intern_slot *slots, size_t capacity, uint64_t hash,
-				const char *text, size_t size)
+static struct intern_slot *find_slot(struct intern_slot *slots, size_t capacity, uint64_t hash,
+				     const char *text, size_t size)
 {
 	for (size_t i = hash & (capacity - 1);; i = (i + 1) & (capacity - 1)) {
 		struct intern_slot *slot = &slots[i];
@@ -35,7 +35,7 @@ static struct intern_slot *find(struct intern_slot *slots, size_t capacity, uint
 	}
 }
 
-static bool grow(struct intern *intern)
+static bool grow_table(struct intern *intern)
 {
 	size_t capacity = intern->capacity ? intern->capacity * 2 : 256;
 	struct intern_slot *slots = calloc(capacity, sizeof(*slots));
@@ -46,7 +46,7 @@ static bool grow(struct intern *intern)
 		struct intern_slot *slot = &intern->slots[i];
 
 		if (slot->text)
-			*find(slots, capacity, slot->hash, slot->text, slot->size) = *slot;
+			*find_slot(slots, capacity, slot->hash, slot->text, slot->size) = *slot;
 	}
 	free(intern->slots);
 	intern->slots = slots;
@@ -58,10 +58,10 @@ const char *intern_bytes(struct intern *intern, const char *text, size_t size)
 {
 	uint64_t hash = XXH3_64bits(text, size);
 
-	if (intern->count >= intern->capacity / 2 && !grow(intern))
+	if (intern->count >= intern->capacity / 2 && !grow_table(intern))
 		return NULL;
 
-	struct intern_slot *slot = find(intern->slots, intern->capacity, hash, text, size);
+	struct intern_slot *slot = find_slot(intern->slots, intern->capacity, hash, text, size);
 
 	if (slot->text)
 		return slot->text;

@@ -38,7 +38,7 @@ uint64_t map_get(const struct map *map, uint64_t key)
 	}
 }
 
-static bool grow(struct map *map)
+static bool grow_map(struct map *map)
 {
 	unsigned int bits = map->entries ? 64 - map->shift + 1 : FIRST_BITS;
 	struct map grown = {.shift = 64 - bits, .count = map->count};
@@ -74,7 +74,7 @@ static bool grow(struct map *map)
 
 uint64_t *map_put(struct map *map, uint64_t key)
 {
-	if (map->count >= map->limit && !grow(map))
+	if (map->count >= map->limit && !grow_map(map))
 		return NULL;
 	for (size_t i = home(map, key);; i = (i + 1) & mask(map)) {
 		struct map_entry *entry = &map->entries[i];

@@ -43,7 +43,7 @@ static struct err *compile_error(int number, size_t offset)
 	return err_create("%s, at character %zu", text, offset + 1);
 }
 
-static struct err *compile(const char *pattern, pcre2_code **ret)
+static struct err *compile_pattern(const char *pattern, pcre2_code **ret)
 {
 	cleanup(pcre2_compile_context_free_at) pcre2_compile_context *context =
 		pcre2_compile_context_create(NULL);
@@ -67,7 +67,7 @@ struct err *regex_create(const char *pattern, struct regex **ret)
 
 	if (!regex)
 		return err_no_memory();
-	err = compile(pattern, &regex->code);
+	err = compile_pattern(pattern, &regex->code);
 	if (err)
 		return err;
 	regex->limits = pcre2_match_context_create(NULL);
@@ -91,7 +91,7 @@ static uint64_t thread_ns(void)
 	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
-static struct err *search(const struct regex *regex, const char *text, bool *ret)
+static struct err *search_text(const struct regex *regex, const char *text, bool *ret)
 {
 	cleanup(pcre2_match_data_free_at) pcre2_match_data *data = pcre2_match_data_create(1, NULL);
 	char reason[160] = "unknown error";
@@ -119,7 +119,7 @@ static struct err *search(const struct regex *regex, const char *text, bool *ret
 struct err *regex_search(const struct regex *regex, const char *text, uint64_t *left_ns, bool *ret)
 {
 	uint64_t begin = thread_ns(), taken;
-	struct err *err = search(regex, text, ret);
+	struct err *err = search_text(regex, text, ret);
 
 	if (err)
 		return err;

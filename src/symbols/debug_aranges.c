@@ -25,7 +25,7 @@ static bool skip(struct cursor *cursor, size_t size)
 }
 
 /* Reads a number of size bytes, 8 at most. false: fewer are left. */
-static bool take(struct cursor *cursor, size_t size, uint64_t *ret)
+static bool take_number(struct cursor *cursor, size_t size, uint64_t *ret)
 {
 	const uint8_t *from = cursor->at;
 
@@ -41,7 +41,8 @@ static struct err *read_ranges(struct cursor *set, uint32_t unit, struct span_ra
 {
 	uint64_t low, size;
 
-	while (take(set, ADDRESS_SIZE, &low) && take(set, ADDRESS_SIZE, &size) && (low || size)) {
+	while (take_number(set, ADDRESS_SIZE, &low) && take_number(set, ADDRESS_SIZE, &size) &&
+	       (low || size)) {
 		struct err *err =
 			low + size < low ? NULL : span_ranges_add(ranges, low, low + size, unit);
 
@@ -61,20 +62,20 @@ static bool take_set(struct cursor *cursor, struct cursor *ret, uint64_t *unit)
 	uint64_t size, version, address_size, segment_size;
 	size_t offset_size = 4, header;
 
-	if (!take(cursor, 4, &size))
+	if (!take_number(cursor, 4, &size))
 		return false;
 	if (size == LONG_FORMAT) {
 		offset_size = 8;
-		if (!take(cursor, 8, &size))
+		if (!take_number(cursor, 8, &size))
 			return false;
 	}
 	if (size > cursor->left)
 		return false;
 	*ret = (struct cursor){cursor->at, size};
 	skip(cursor, size);
-	if (!take(ret, 2, &version) || !take(ret, offset_size, unit) ||
-	    !take(ret, 1, &address_size) || !take(ret, 1, &segment_size) || version != VERSION ||
-	    address_size != ADDRESS_SIZE || segment_size)
+	if (!take_number(ret, 2, &version) || !take_number(ret, offset_size, unit) ||
+	    !take_number(ret, 1, &address_size) || !take_number(ret, 1, &segment_size) ||
+	    version != VERSION || address_size != ADDRESS_SIZE || segment_size)
 		return false;
 	header = (size_t)(ret->at - begin);
 	return skip(ret, bytes_round_up(header, 2 * ADDRESS_SIZE) - header);

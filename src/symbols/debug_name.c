@@ -177,8 +177,8 @@ static void put_name(struct buf *ret, const char *function, uint32_t number, con
 	buf_printf(ret, "%zu%s%s", strlen(own) + strlen(arguments), own, arguments);
 }
 
-static struct err *find(struct debug_names *names, Dwarf_Die *function, const Dwarf_Die *call,
-			const char **ret);
+static struct err *find_name(struct debug_names *names, Dwarf_Die *function, const Dwarf_Die *call,
+			     const char **ret);
 
 /* Names the lambda after its function, which may be a lambda's, too. name: what DWARF calls its
  * operator. */
@@ -191,7 +191,7 @@ static struct err *make_name(struct debug_names *names, uint64_t index, const ch
 
 	// The DIE itself, around this one: references of a damaged file may lead back here.
 	if (lambda.function.addr)
-		err = find(names, &lambda.function, &lambda.function, &function);
+		err = find_name(names, &lambda.function, &lambda.function, &function);
 	if (err)
 		return err;
 	put_name(&text, function, number_of(names, index), name + strlen(CALL_OPERATOR));
@@ -204,8 +204,8 @@ static struct err *make_name(struct debug_names *names, uint64_t index, const ch
 }
 
 /* call: the operator that the walk has seen, if the function is a lambda. */
-static struct err *find(struct debug_names *names, Dwarf_Die *function, const Dwarf_Die *call,
-			const char **ret)
+static struct err *find_name(struct debug_names *names, Dwarf_Die *function, const Dwarf_Die *call,
+			     const char **ret)
 {
 	struct err *err = NULL;
 	uint64_t index;
@@ -237,11 +237,11 @@ static Dwarf_Die origin_of(const Dwarf_Die *function)
 struct err *debug_name_find(struct debug_names *names, Dwarf_Die *function, const char **ret)
 {
 	Dwarf_Die call = origin_of(function);
-	struct err *err = find(names, function, &call, ret);
+	struct err *err = find_name(names, function, &call, ret);
 
 	if (err || !is_call_operator(*ret))
 		return err;
 	// A lambda's: of a unit that was not walked yet.
 	err = walk_unit(names, &call);
-	return err ? err : find(names, function, &call, ret);
+	return err ? err : find_name(names, function, &call, ret);
 }

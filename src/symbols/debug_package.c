@@ -17,14 +17,14 @@
  * Whether a line names the file at path. A package may list a file below /lib, which is a link to
  * /usr/lib.
  */
-static bool is_file(const char *line, const char *path)
+static bool names_file(const char *line, const char *path)
 {
 	return strcmp(line, path) == 0 ||
 	       (strncmp(path, USR, strlen(USR)) == 0 && strcmp(line, path + strlen(USR)) == 0);
 }
 
 /* *ret: whether a line of the list names the file. */
-static struct err *search(const char *list, const char *path, bool *ret)
+static struct err *search_list(const char *list, const char *path, bool *ret)
 {
 	auto_fclose FILE *file = fopen(list, "re");
 	auto_free char *line = NULL;
@@ -34,12 +34,12 @@ static struct err *search(const char *list, const char *path, bool *ret)
 	errno = 0;
 	while (file && !*ret && (length = getline(&line, &capacity, file)) > 0) {
 		line[length - (line[length - 1] == '\n')] = '\0';
-		*ret = is_file(line, path);
+		*ret = names_file(line, path);
 	}
 	return errno == ENOMEM ? err_no_memory() : NULL;
 }
 
-static struct err *search_all(DIR *lists, const char *path, char **ret)
+static struct err *search_lists(DIR *lists, const char *path, char **ret)
 {
 	struct dirent *entry;
 
@@ -52,7 +52,7 @@ static struct err *search_all(DIR *lists, const char *path, char **ret)
 		if (!end || strcmp(end, ".list") != 0)
 			continue;
 		snprintf(list, sizeof(list), LISTS "/%s", entry->d_name);
-		err = search(list, path, &found);
+		err = search_list(list, path, &found);
 		if (err)
 			return err;
 		if (!found)
@@ -76,7 +76,7 @@ struct err *debug_package_find(const char *path, char **ret)
 	lists = realpath(path, real) ? opendir(LISTS) : NULL;
 	if (!lists)
 		return NULL;
-	err = search_all(lists, real, ret);
+	err = search_lists(lists, real, ret);
 	closedir(lists);
 	return err;
 }

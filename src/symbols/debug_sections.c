@@ -66,7 +66,7 @@ static bool is_alternate(const char *name)
 }
 
 /* Hides sections from libdw, which reads all whose names it knows. */
-static void hide(const struct elf_image *image, bool (*is_hidden)(const char *name))
+static void hide_sections(const struct elf_image *image, bool (*is_hidden)(const char *name))
 {
 	GElf_Shdr section;
 	size_t names;
@@ -88,7 +88,7 @@ static void hide(const struct elf_image *image, bool (*is_hidden)(const char *na
 
 void debug_sections_hide_alternate(const struct elf_image *image)
 {
-	hide(image, is_alternate);
+	hide_sections(image, is_alternate);
 }
 
 static struct err *impossible_size(const struct elf_image *image, const GElf_Shdr *section)
@@ -172,7 +172,7 @@ static bool is_wanted(const GElf_Shdr *section, const char *name)
 	       !is_unread(name);
 }
 
-static struct err *plan(struct making *making, bool *ret)
+static struct err *plan_image(struct making *making, bool *ret)
 {
 	const struct elf_image *image = making->image;
 	struct err *err = NULL;
@@ -207,8 +207,8 @@ static bool read_bytes(const struct making *making, uint64_t offset, uint64_t si
 }
 
 /* *ret: whether all of the section came out. The only error: no memory. */
-static struct err *decompress(const struct making *making, const struct part *part, uint8_t *to,
-			      bool *ret)
+static struct err *decompress_part(const struct making *making, const struct part *part,
+				   uint8_t *to, bool *ret)
 {
 	uint64_t size = part->from.sh_size - sizeof(Elf64_Chdr);
 	struct err *err;
@@ -235,7 +235,7 @@ static struct err *fill_part(const struct making *making, struct part *part)
 	bool good;
 
 	if (part->from.sh_flags & SHF_COMPRESSED)
-		err = decompress(making, part, to, &good);
+		err = decompress_part(making, part, to, &good);
 	else
 		good = read_bytes(making, part->from.sh_offset, part->from.sh_size, to);
 	if (!err && !good)
@@ -267,7 +267,7 @@ static void put_headers(const struct making *making)
 		memcpy(table + i * sizeof(Elf64_Shdr), &making->parts[i].to, sizeof(Elf64_Shdr));
 }
 
-static struct err *make(struct making *making, struct elf_image **ret)
+static struct err *make_image(struct making *making, struct elf_image **ret)
 {
 	size_t size = making->size + making->count * sizeof(Elf64_Shdr);
 	struct err *err = NULL;
@@ -293,12 +293,12 @@ struct err *debug_sections_open(const struct elf_image *image, struct elf_image 
 {
 	cleanup(making_deinit) struct making making = {.image = image};
 	bool possible = false;
-	struct err *err = plan(&making, &possible);
+	struct err *err = plan_image(&making, &possible);
 
 	if (err)
 		return err;
 	if (possible)
-		return make(&making, ret);
-	hide(image, is_unread);
+		return make_image(&making, ret);
+	hide_sections(image, is_unread);
 	return check_packed(image);
 }

@@ -88,9 +88,9 @@ static bool find_unit(Dwarf *dwarf, uint64_t id, Dwarf_Die *ret)
 }
 
 /* Joins the pieces, and keeps what was found. unit: of it all but the join; closed if it is not. */
-static struct err *join(struct debug_split *split, Dwarf_Die *skeleton, uint64_t id,
-			struct debug_bytes pieces[DEBUG_PIECES], struct debug_split_unit *unit,
-			Dwarf_Die *ret, bool *found)
+static struct err *join_unit(struct debug_split *split, Dwarf_Die *skeleton, uint64_t id,
+			     struct debug_bytes pieces[DEBUG_PIECES], struct debug_split_unit *unit,
+			     Dwarf_Die *ret, bool *found)
 {
 	struct err *err = NULL;
 
@@ -115,7 +115,7 @@ static struct err *try_package(struct debug_split *split, Dwarf_Die *skeleton, u
 
 	if (!split->package || !debug_join_package(split->package, id, pieces))
 		return NULL;
-	return join(split, skeleton, id, pieces, &unit, ret, found);
+	return join_unit(split, skeleton, id, pieces, &unit, ret, found);
 }
 
 static struct err *try_file(struct debug_split *split, Dwarf_Die *skeleton, uint64_t id,
@@ -139,7 +139,7 @@ static struct err *try_file(struct debug_split *split, Dwarf_Die *skeleton, uint
 	for (enum debug_piece i = 0; i < DEBUG_RANGES; i++)
 		pieces[i] = debug_join_section(image, i, ".dwo");
 	elf_image_let_go(unit.file);
-	err = join(split, skeleton, id, pieces, &unit, ret, found);
+	err = join_unit(split, skeleton, id, pieces, &unit, ret, found);
 	if (!err && !*found)
 		symbol_log("%s is of another build, or damaged: its unit is another", path);
 	return err;

@@ -135,7 +135,7 @@ static struct err *walk_children(struct walk *walk, Dwarf_Die *die, uint32_t par
 	return NULL;
 }
 
-static struct err *load(struct debug_unit *unit, struct debug_split *split)
+static struct err *load_unit(struct debug_unit *unit, struct debug_split *split)
 {
 	struct walk walk = {.unit = unit};
 
@@ -195,8 +195,8 @@ static void source_line(struct debug_unit *unit, uint64_t address, const char **
 		*line = (uint32_t)number;
 }
 
-static bool push(struct debug_frames *frames, const char *name, const char *file, uint32_t line,
-		 bool inlined)
+static bool push_frame(struct debug_frames *frames, const char *name, const char *file,
+		       uint32_t line, bool inlined)
 {
 	return vec_push(&frames->list, (struct debug_frame){
 					       .name = name,
@@ -209,7 +209,7 @@ static bool push(struct debug_frames *frames, const char *name, const char *file
 struct err *debug_unit_find(struct debug_unit *unit, struct debug_split *split,
 			    struct debug_names *names, uint64_t address, struct debug_frames *ret)
 {
-	struct err *err = unit->loaded ? NULL : load(unit, split);
+	struct err *err = unit->loaded ? NULL : load_unit(unit, split);
 	const char *file, *name;
 	uint32_t line;
 
@@ -232,12 +232,12 @@ struct err *debug_unit_find(struct debug_unit *unit, struct debug_split *split,
 		err = debug_name_find(names, &die, &name);
 		if (err)
 			return err;
-		if (!push(ret, name, file, line, node->inlined))
+		if (!push_frame(ret, name, file, line, node->inlined))
 			return err_no_memory();
 		if (!node->inlined)
 			return NULL;
 		call_site(unit, &die, &file, &line);
 		at = node->parent;
 	}
-	return push(ret, NULL, file, line, false) ? NULL : err_no_memory();
+	return push_frame(ret, NULL, file, line, false) ? NULL : err_no_memory();
 }

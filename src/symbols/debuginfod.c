@@ -52,7 +52,7 @@ static double now(void)
 }
 
 /* How many seconds of silence are accepted: the client's own setting, if there is one. */
-static double silence(void)
+static double accepted_silence(void)
 {
 	const char *text = getenv("DEBUGINFOD_TIMEOUT");
 	double seconds = text ? strtod(text, NULL) : 0;
@@ -64,19 +64,19 @@ static double silence(void)
  * The client calls this at least once a second. position counts bytes once a server has answered;
  * before that it counts these calls. Any other result than 0 stops the download.
  */
-static int watch(void *client, long position, long total)
+static int watch_download(void *client, long position, long total)
 {
 	double time = now();
 
 	if (position > state.position + 1 || position < state.position)
 		state.heard = time;
 	state.position = position;
-	if (time - state.heard > silence() || state.spent + time - state.begin > TOTAL_S)
+	if (time - state.heard > accepted_silence() || state.spent + time - state.begin > TOTAL_S)
 		state.given_up = true;
 	return state.given_up;
 }
 
-static char *refuse(const char *reason)
+static char *refuse_download(const char *reason)
 {
 	symbol_log("debuginfod is not asked: %s", reason);
 	return NULL;
@@ -89,9 +89,9 @@ char *debuginfod_fetch(const uint8_t *build_id, size_t size)
 	struct err *err;
 
 	if (!urls || !urls[0])
-		return refuse("DEBUGINFOD_URLS is not set");
+		return refuse_download("DEBUGINFOD_URLS is not set");
 	if (state.given_up)
-		return refuse("an earlier download was silent, or all took too long");
+		return refuse_download("an earlier download was silent, or all took too long");
 	err = late_library_open(&library);
 	if (err) {
 		symbol_log_refusal(err);
@@ -101,8 +101,8 @@ char *debuginfod_fetch(const uint8_t *build_id, size_t size)
 	void *client = functions.begin();
 
 	if (!client)
-		return refuse("its client does not start");
-	functions.set_progress(client, watch);
+		return refuse_download("its client does not start");
+	functions.set_progress(client, watch_download);
 	state.begin = state.heard = now();
 	state.position = 0;
 
@@ -113,7 +113,7 @@ char *debuginfod_fetch(const uint8_t *build_id, size_t size)
 	functions.end(client);
 	if (fd < 0) {
 		// Version 0.192 calls nobody until a server answers: it waits three times itself.
-		state.given_up |= now() - state.heard > silence();
+		state.given_up |= now() - state.heard > accepted_silence();
 		symbol_log("debuginfod at %s: %s", urls, strerror(-fd));
 		return NULL;
 	}

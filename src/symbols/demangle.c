@@ -30,7 +30,7 @@ struct output {
 	jmp_buf too_long;
 };
 
-static void put(const char *text, size_t size, void *argument)
+static void put_piece(const char *text, size_t size, void *argument)
 {
 	struct output *output = argument;
 
@@ -52,10 +52,11 @@ static bool demangle_whole(const char *name, struct buf *buf)
 		// Rust first, as DMGL_AUTO does: a legacy Rust name is also a valid C++ one, with a
 		// hash. Rust keeps libiberty's own limit, because a back reference in a Rust name
 		// can lead to itself.
-		if (rust_demangle_callback(name, options, put, &output))
+		if (rust_demangle_callback(name, options, put_piece, &output))
 			return true;
 		buf->size = output.begin;
-		if (cplus_demangle_v3_callback(name, options | DMGL_NO_RECURSE_LIMIT, put, &output))
+		if (cplus_demangle_v3_callback(name, options | DMGL_NO_RECURSE_LIMIT, put_piece,
+					       &output))
 			return true;
 	}
 	buf->size = output.begin;
@@ -141,7 +142,7 @@ static const struct {
  * If the text begins with something to replace, writes the replacement and returns the length of
  * what it replaces. 0: nothing.
  */
-static size_t replace(const char *text, struct buf *ret)
+static size_t put_replacement(const char *text, struct buf *ret)
 {
 	size_t blank;
 
@@ -162,7 +163,7 @@ static size_t replace(const char *text, struct buf *ret)
 	return 0;
 }
 
-static void tidy(const char *text, struct buf *ret)
+static void put_tidied(const char *text, struct buf *ret)
 {
 	while (*text) {
 		// Everything to replace begins with one of these.
@@ -173,7 +174,7 @@ static void tidy(const char *text, struct buf *ret)
 		if (!*text)
 			break;
 
-		size_t size = replace(text, ret);
+		size_t size = put_replacement(text, ret);
 
 		if (!size)
 			buf_char(ret, *text++);
@@ -231,5 +232,5 @@ void demangle(const char *name, struct buf *ret)
 	if (!demangle_clone(copy, length, &text))
 		buf_put(ret, name, length);
 	else if (buf_string(&text))
-		tidy(buf_string(&text), ret);
+		put_tidied(buf_string(&text), ret);
 }

@@ -50,7 +50,7 @@ struct err *elf_image_open_file(const char *path, int *ret)
 }
 
 /* Checks that the bytes of an image are an ELF file that can be read. */
-static struct err *check(struct elf_image *image)
+static struct err *check_elf(struct elf_image *image)
 {
 	GElf_Ehdr header;
 
@@ -97,7 +97,7 @@ struct err *elf_image_open(const char *path, struct elf_image **ret)
 	// Not mmap: a mapped file that shrinks (a linker at work) kills its reader. Reading costs
 	// no time and 6 % more memory (libpython3.13 with its DWARF: 70 against 66 MB).
 	image->elf = elf_begin(image->fd, ELF_C_READ, NULL);
-	err = check(image);
+	err = check_elf(image);
 	if (err)
 		return err;
 	*ret = steal(&image);
@@ -130,7 +130,7 @@ static struct err *open_memory(void *memory, size_t size, size_t pages_size, con
 	elf_version(EV_CURRENT);
 	image->elf = elf_memory(memory, size);
 
-	struct err *err = check(image);
+	struct err *err = check_elf(image);
 
 	if (err)
 		return err;

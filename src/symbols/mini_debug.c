@@ -16,7 +16,8 @@
  * Decodes at most SIZE_LIMIT bytes. The buffer is doubled until the result fits. *ret NULL: it
  * could not be decoded.
  */
-static struct err *decode(const char *path, const Elf_Data *data, uint8_t **ret, size_t *ret_size)
+static struct err *decode_xz(const char *path, const Elf_Data *data, uint8_t **ret,
+			     size_t *ret_size)
 {
 	*ret = NULL;
 	for (size_t capacity = data->d_size * 4; capacity <= SIZE_LIMIT; capacity *= 2) {
@@ -66,7 +67,7 @@ struct err *mini_debug_open(const struct elf_image *image, struct elf_image **re
 		return NULL;
 	}
 
-	struct err *err = decode(image->path, data, &bytes, &size);
+	struct err *err = decode_xz(image->path, data, &bytes, &size);
 
 	if (err || !bytes)
 		return err;

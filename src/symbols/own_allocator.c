@@ -132,7 +132,7 @@ struct found {
 	bool allocates; /* one of them does so by its name: mi_new and mi_free may be anybody's */
 };
 
-static void note(struct found *found, const char *symbol)
+static void note_symbol(struct found *found, const char *symbol)
 {
 	bool is_inside = inside_of(symbol);
 
@@ -178,7 +178,7 @@ static bool find_in(const struct elf_image *image, const char *table, struct own
 			found[number] = (struct found){text, false, true, true};
 		for (size_t j = 0; groups && j < NAMES; j++)
 			if (groups >> j & 1)
-				note(&found[j], text);
+				note_symbol(&found[j], text);
 	}
 	for (size_t i = 0; i < NAMES; i++) {
 		if (!found[i].two || !found[i].allocates)

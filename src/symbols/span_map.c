@@ -58,7 +58,7 @@ struct sweep {
 	size_t depth;
 };
 
-static void emit(struct span_map *map, uint64_t low, uint32_t value)
+static void emit_span(struct span_map *map, uint64_t low, uint32_t value)
 {
 	if (map->count && map->spans[map->count - 1].low == low)
 		map->count--;
@@ -76,8 +76,8 @@ static void close_until(struct sweep *sweep, uint64_t address)
 		// Drop those below the top that ended while they were covered.
 		while (sweep->depth && sweep->open[sweep->depth - 1]->high <= end)
 			sweep->depth--;
-		emit(sweep->map, end,
-		     sweep->depth ? sweep->open[sweep->depth - 1]->value : SPAN_NONE);
+		emit_span(sweep->map, end,
+			  sweep->depth ? sweep->open[sweep->depth - 1]->value : SPAN_NONE);
 	}
 }
 
@@ -101,7 +101,7 @@ struct err *span_map_init(struct span_map *map, struct span_ranges *ranges)
 	for (size_t i = 0; i < ranges->list.count; i++) {
 		close_until(&sweep, ranges->list.items[i].low);
 		open[sweep.depth++] = &ranges->list.items[i];
-		emit(map, ranges->list.items[i].low, ranges->list.items[i].value);
+		emit_span(map, ranges->list.items[i].low, ranges->list.items[i].value);
 	}
 	close_until(&sweep, UINT64_MAX);
 

@@ -45,7 +45,7 @@ struct symbol_module {
  * Turns err into the module's note, because a damaged or missing file is no failure of ours. Errors
  * that are: no memory, no descriptors; these are returned.
  */
-static struct err *note(struct symbol_module *module, struct err *err)
+static struct err *take_note(struct symbol_module *module, struct err *err)
 {
 	if (!err || err_is_shortage(err))
 		return err;
@@ -61,8 +61,8 @@ static struct err *note(struct symbol_module *module, struct err *err)
 static struct err *open_images(struct symbol_module *module, const char *path,
 			       const uint8_t *build_id, size_t build_id_size)
 {
-	struct err *err =
-		note(module, program_file_open(path, build_id, build_id_size, &module->program));
+	struct err *err = take_note(
+		module, program_file_open(path, build_id, build_id_size, &module->program));
 
 	if (err || module->program)
 		return err;
@@ -98,8 +98,8 @@ struct err *symbol_module_create(struct symbol_names *names, const struct debug_
 	return NULL;
 }
 
-/* Frees what load() read: the module is as symbol_module_create() made it. */
-static void unload(struct symbol_module *module)
+/* Frees what load_files() read: the module is as symbol_module_create() made it. */
+static void unload_files(struct symbol_module *module)
 {
 	debug_info_destroy(module->info);
 	module->info = NULL;
@@ -115,7 +115,7 @@ void symbol_module_destroy(struct symbol_module *module)
 {
 	if (!module)
 		return;
-	unload(module);
+	unload_files(module);
 	vec_deinit(&module->frames.list);
 	map_deinit(&module->cache);
 	arena_deinit(&module->arena);
@@ -183,7 +183,7 @@ static struct err *load_dwarf(struct symbol_module *module)
 		err = debug_info_create(image, module->alternate, module->package, &module->info);
 	if (!err && debug_info_damage(module->info))
 		err = err_create("%s: %s", path_of(module, image), debug_info_damage(module->info));
-	return note(module, err);
+	return take_note(module, err);
 }
 
 /* Closes the files' descriptors: all that look-ups need is in memory now. */
@@ -196,7 +196,7 @@ static void let_go(struct symbol_module *module)
 			elf_image_let_go(images[i]);
 }
 
-static struct err *load(struct symbol_module *module)
+static struct err *load_files(struct symbol_module *module)
 {
 	struct err *err = NULL;
 
@@ -210,10 +210,10 @@ static struct err *load(struct symbol_module *module)
 	if (!err)
 		err = load_dwarf(module);
 	if (!err && !module->note && !module->info && !module->table.list.count)
-		err = note(module, err_create("the file has no symbols"));
+		err = take_note(module, err_create("the file has no symbols"));
 	// The next attempt starts from nothing: it must not load parts twice.
 	if (err)
-		unload(module);
+		unload_files(module);
 	else
 		let_go(module);
 	module->loaded = !err;
@@ -221,8 +221,8 @@ static struct err *load(struct symbol_module *module)
 }
 
 /* Makes the result from the DWARF frames and the ELF symbol. Either may be missing. */
-static struct err *combine(struct symbol_module *module, uint64_t file_address,
-			   const struct table_symbol *elf, struct found *found)
+static struct err *combine_symbols(struct symbol_module *module, uint64_t file_address,
+				   const struct table_symbol *elf, struct found *found)
 {
 	for (size_t i = 0; i < found->count; i++) {
 		const struct debug_frame *frame =
@@ -265,14 +265,16 @@ static struct err *note_missing(struct symbol_module *module)
 	if (!name || module->note)
 		return NULL;
 	path = path_of(module, module->program ? module->program : module->debug);
-	return note(module, err_create("%s: inlined functions are missing: '%s' with them is not "
-				       "there or of another build, and there is no %s.dwp",
-				       path, name, path));
+	return take_note(module,
+			 err_create("%s: inlined functions are missing: '%s' with them is not "
+				    "there or of another build, and there is no %s.dwp",
+				    path, name, path));
 }
 
-static struct err *find(struct symbol_module *module, uint64_t file_address, struct found **ret)
+static struct err *find_symbols(struct symbol_module *module, uint64_t file_address,
+				struct found **ret)
 {
-	struct err *err = module->loaded ? NULL : load(module);
+	struct err *err = module->loaded ? NULL : load_files(module);
 
 	module->frames.list.count = 0;
 	if (!err && module->info)
@@ -289,7 +291,8 @@ static struct err *find(struct symbol_module *module, uint64_t file_address, str
 	if (!found)
 		return err_no_memory();
 	found->count = count;
-	err = combine(module, file_address, symbol_table_find(&module->table, file_address), found);
+	err = combine_symbols(module, file_address, symbol_table_find(&module->table, file_address),
+			      found);
 	if (!err)
 		*ret = found;
 	return err;
@@ -304,7 +307,7 @@ struct err *symbol_module_find(struct symbol_module *module, uint64_t file_addre
 	if (known == MAP_NONE) {
 		symbol_log_module(module->path);
 
-		struct err *err = find(module, file_address, &found);
+		struct err *err = find_symbols(module, file_address, &found);
 
 		symbol_log_module(NULL);
 		if (err)

@@ -96,7 +96,7 @@ struct err *symbolizer_add_place(struct symbolizer *symbolizer, const char *path
 										 : err_no_memory();
 }
 
-static bool is_file(const char *place, const uint8_t *build_id, size_t build_id_size)
+static bool has_build(const char *place, const uint8_t *build_id, size_t build_id_size)
 {
 	cleanup(elf_image_close_at) struct elf_image *image = NULL;
 
@@ -105,7 +105,7 @@ static bool is_file(const char *place, const uint8_t *build_id, size_t build_id_
 }
 
 /* Whether that is the path, or the one that the kernel writes once the file has no name. */
-static bool is_path(const char *path, const char *place)
+static bool is_place_of(const char *path, const char *place)
 {
 	size_t length = strlen(place);
 
@@ -123,7 +123,8 @@ static const char *place_of(const struct symbolizer *symbolizer, const char *pat
 	for (size_t i = 0; i < symbolizer->places.count; i++) {
 		const struct file_place *place = &symbolizer->places.items[i];
 
-		if (is_path(path, place->path) && is_file(place->place, build_id, build_id_size))
+		if (is_place_of(path, place->path) &&
+		    has_build(place->place, build_id, build_id_size))
 			return place->place;
 	}
 	return NULL;

@@ -80,7 +80,7 @@ static bool is_no_file(const char *path)
 }
 
 /* Creates path, or the first path.N that is not there. */
-static struct err *create(const char *path, char **ret, int *fd)
+static struct err *create_file(const char *path, char **ret, int *fd)
 {
 	if (is_no_file(path))
 		return err_create("cannot write '%s': it is no regular file", path);
@@ -103,8 +103,8 @@ static struct err *create(const char *path, char **ret, int *fd)
 }
 
 /* Writes the header of a file that was just made. */
-static struct err *begin(struct recording_file *file, const struct trace_header *header,
-			 const struct trace_attacher *attacher)
+static struct err *begin_file(struct recording_file *file, const struct trace_header *header,
+			      const struct trace_attacher *attacher)
 {
 	static const uint8_t page[TRACE_PAGE];
 
@@ -142,10 +142,10 @@ struct err *recording_file_create(const char *path, const struct trace_header *h
 				  struct recording_file **ret)
 {
 	cleanup(recording_file_close_at) struct recording_file *file = allocate(-1);
-	struct err *err = file ? create(path, &file->path, &file->fd) : err_no_memory();
+	struct err *err = file ? create_file(path, &file->path, &file->fd) : err_no_memory();
 
 	if (!err)
-		err = begin(file, header, attacher);
+		err = begin_file(file, header, attacher);
 	if (err)
 		return err;
 	*ret = steal(&file);
@@ -163,7 +163,7 @@ struct err *recording_file_adopt(int fd, const struct trace_header *header,
 		return err_no_memory();
 	}
 	file->path = strdup("the recording");
-	err = file->path ? begin(file, header, attacher) : err_no_memory();
+	err = file->path ? begin_file(file, header, attacher) : err_no_memory();
 	if (err)
 		return err;
 	*ret = steal(&file);

@@ -1,7 +1,7 @@
 #include "analysis/names/own_code.h"
 
 /* Takes the next frame outwards. true: it is own code. */
-static bool take(struct own_code *code, const struct named_frame *frame, uint32_t node)
+static bool take_frame(struct own_code *code, const struct named_frame *frame, uint32_t node)
 {
 	if (named_frame_is_own(frame)) {
 		code->frame = frame;
@@ -34,7 +34,7 @@ struct err *own_code_of_stack(struct symbolized *symbolized, uint32_t stack, str
 
 		if (err)
 			return err;
-		for (size_t i = 0; i < count && !take(&code, &lines[i], node); i++)
+		for (size_t i = 0; i < count && !take_frame(&code, &lines[i], node); i++)
 			;
 	}
 	if (!code.own) {

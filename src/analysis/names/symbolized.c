@@ -55,7 +55,8 @@ void symbolized_destroy(struct symbolized *symbolized)
 static struct err *open_section(struct symbolized *symbolized)
 {
 	size_t size;
-	// create() succeeded, so it is there. NOLINTNEXTLINE(clang-analyzer-core.NullDereference)
+	// create_nameless() succeeded, so it is there.
+	// NOLINTNEXTLINE(clang-analyzer-core.NullDereference)
 	const uint8_t *data = recording_symbols(symbolized->recording, &size);
 	struct err *err = data ? symbols_section_open(data, size, &symbolized->section) : NULL;
 
@@ -66,7 +67,7 @@ static struct err *open_section(struct symbolized *symbolized)
 }
 
 /* Makes a struct without any names. */
-static struct err *create(const struct recording *recording, struct symbolized **ret)
+static struct err *create_nameless(const struct recording *recording, struct symbolized **ret)
 {
 	cleanup(symbolized_destroy_at) struct symbolized *symbolized =
 		calloc(1, sizeof(*symbolized));
@@ -89,7 +90,7 @@ static struct err *create(const struct recording *recording, struct symbolized *
 struct err *symbolized_create_named(const struct recording *recording,
 				    const struct frame_lines *lines, struct symbolized **ret)
 {
-	struct err *err = create(recording, ret);
+	struct err *err = create_nameless(recording, ret);
 	uint32_t frames;
 
 	recording_frames(recording, &frames);
@@ -105,7 +106,7 @@ struct err *symbolized_create(const struct recording *recording, const struct na
 {
 	cleanup(symbolized_destroy_at) struct symbolized *symbolized = NULL;
 	struct symbolizer *symbolizer = naming ? naming->symbolizer : NULL;
-	struct err *err = create(recording, &symbolized);
+	struct err *err = create_nameless(recording, &symbolized);
 
 	if (err)
 		return err;
@@ -283,8 +284,8 @@ struct err *symbolized_symbols(struct symbolized *symbolized, uint32_t index,
 }
 
 /* *ret: the readable name of a symbol. */
-static struct err *readable(struct symbolized *symbolized, bool bare, const char *raw,
-			    const char **ret)
+static struct err *readable_name(struct symbolized *symbolized, bool bare, const char *raw,
+				 const char **ret)
 {
 	// Names of code made at run time are readable already, unless they come from a C++ or Rust
 	// compiler.
@@ -306,7 +307,8 @@ static struct err *fill_function(struct symbolized *symbolized,
 					 : NULL;
 
 		return err ? err
-			   : readable(symbolized, !module, line->raw_function, &line->function);
+			   : readable_name(symbolized, !module, line->raw_function,
+					   &line->function);
 	}
 	if (module)
 		line->function = arena_format(&symbolized->arena, "[%s]+0x%" PRIx64,
@@ -340,7 +342,8 @@ static struct err *fill_line(struct symbolized *symbolized, const struct recorde
 	return err;
 }
 
-static struct err *resolve(struct symbolized *symbolized, uint32_t index, struct frame_lines *ret)
+static struct err *resolve_frame(struct symbolized *symbolized, uint32_t index,
+				 struct frame_lines *ret)
 {
 	uint32_t unused;
 	const struct recorded_frame *frame =
@@ -375,7 +378,7 @@ struct err *symbolized_frame(struct symbolized *symbolized, uint32_t frame,
 	struct frame_lines *lines = &symbolized->frames[frame];
 
 	if (!lines->lines) {
-		struct err *err = resolve(symbolized, frame, lines);
+		struct err *err = resolve_frame(symbolized, frame, lines);
 
 		if (err)
 			return err;

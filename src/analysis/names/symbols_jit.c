@@ -18,7 +18,7 @@ void symbols_jit_deinit(struct symbols_jit *jit)
 	arena_deinit(&jit->arena);
 }
 
-static int compare(const void *a, const void *b)
+static int compare_places(const void *a, const void *b)
 {
 	const struct perf_map_place *x = a, *y = b;
 
@@ -26,7 +26,7 @@ static int compare(const void *a, const void *b)
 }
 
 /* Collects the addresses in no module, each once. */
-static struct err *collect(struct symbols_jit *jit, const struct recording *recording)
+static struct err *collect_addresses(struct symbols_jit *jit, const struct recording *recording)
 {
 	uint32_t count;
 	const struct recorded_frame *frames = recording_frames(recording, &count);
@@ -44,7 +44,7 @@ static struct err *collect(struct symbols_jit *jit, const struct recording *reco
 	if (!jit->places.count)
 		return NULL;
 	places = jit->places.items;
-	qsort(places, jit->places.count, sizeof(*places), compare);
+	qsort(places, jit->places.count, sizeof(*places), compare_places);
 	for (size_t i = 0; i < jit->places.count; i++) {
 		if (!kept || places[kept - 1].address != places[i].address)
 			places[kept++] = places[i];
@@ -88,7 +88,7 @@ struct err *symbols_jit_init(struct symbols_jit *jit, const struct recording *re
 	const struct recording_facts *facts = recording_facts(recording);
 	struct perf_map_time time = time_of(facts);
 	char path[64];
-	struct err *err = collect(jit, recording);
+	struct err *err = collect_addresses(jit, recording);
 
 	if (err || !jit->places.count || !is_from_here(facts))
 		return err;
@@ -100,9 +100,9 @@ const struct perf_map_place *symbols_jit_find(const struct symbols_jit *jit, uin
 {
 	const struct perf_map_place key = {.address = address};
 	const struct perf_map_place *place =
-		jit->places.count
-			? bsearch(&key, jit->places.items, jit->places.count, sizeof(key), compare)
-			: NULL;
+		jit->places.count ? bsearch(&key, jit->places.items, jit->places.count, sizeof(key),
+					    compare_places)
+				  : NULL;
 
 	return place && place->name ? place : NULL;
 }

@@ -116,7 +116,7 @@ static struct err *collect_files(struct pack *pack, uint32_t *file_of)
 	return NULL;
 }
 
-static int compare(const void *a, const void *b)
+static int compare_positions(const void *a, const void *b)
 {
 	const struct packed_position *x = a, *y = b;
 
@@ -155,7 +155,7 @@ static struct err *collect_positions(struct pack *pack)
 	}
 	if (pack->positions.count)
 		qsort(pack->positions.items, pack->positions.count, sizeof(*pack->positions.items),
-		      compare);
+		      compare_positions);
 	return NULL;
 }
 

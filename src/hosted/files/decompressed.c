@@ -62,7 +62,7 @@ const char *decompressed_name(enum decompressed_kind kind)
 	return "";
 }
 
-static bool begin(struct stream *stream)
+static bool begin_stream(struct stream *stream)
 {
 	switch (stream->kind) {
 	case DECOMPRESSED_GZIP:
@@ -78,7 +78,7 @@ static bool begin(struct stream *stream)
 	return false;
 }
 
-static void end(struct stream *stream)
+static void end_stream(struct stream *stream)
 {
 	if (stream->kind == DECOMPRESSED_GZIP)
 		inflateEnd(&stream->gzip);
@@ -86,14 +86,14 @@ static void end(struct stream *stream)
 	LZ4F_freeDecompressionContext(stream->lz4);
 	free(stream);
 }
-CLEANUP_DEFINE(struct stream *, end);
+CLEANUP_DEFINE(struct stream *, end_stream);
 
 /*
  * Decompresses from data. *used, *made: how many bytes went in and came out. false: these bytes are
  * damaged.
  */
-static bool step(struct stream *stream, const uint8_t *data, size_t size, size_t *used,
-		 size_t *made)
+static bool step_stream(struct stream *stream, const uint8_t *data, size_t size, size_t *used,
+			size_t *made)
 {
 	ZSTD_inBuffer in = {data, size, 0};
 	ZSTD_outBuffer out = {stream->out, PIECE, 0};
@@ -170,7 +170,7 @@ static struct err *take_piece(struct stream *stream, size_t size, bool *more)
 	do {
 		int failure;
 
-		*more = step(stream, stream->in + at, size - at, &used, &made);
+		*more = step_stream(stream, stream->in + at, size - at, &used, &made);
 		if (!*more)
 			return NULL;
 		failure = write_out(stream, made);
@@ -206,7 +206,7 @@ static struct err *take_all(struct stream *stream)
 
 struct err *decompressed_open(const char *name, int fd, int *ret)
 {
-	cleanup(end_at) struct stream *stream = NULL;
+	cleanup(end_stream_at) struct stream *stream = NULL;
 	uint8_t head[4];
 	ssize_t got = pread(fd, head, sizeof(head), 0);
 	struct err *err;
@@ -222,7 +222,7 @@ struct err *decompressed_open(const char *name, int fd, int *ret)
 	stream->name = name;
 	stream->kind = decompressed_kind(head, (size_t)got);
 	stream->from = fd;
-	if (!begin(stream))
+	if (!begin_stream(stream))
 		return err_no_memory();
 	stream->to = cache_folder_nameless();
 	if (stream->to < 0)

@@ -173,7 +173,7 @@ static bool find_tcp(int fd, uid_t *ret)
 	       search_list("/proc/net/tcp6", &there, &here, false, ret);
 }
 
-static bool find(int fd, uid_t *ret)
+static bool find_user(int fd, uid_t *ret)
 {
 	struct ucred credentials;
 	socklen_t size = sizeof(credentials);
@@ -208,7 +208,7 @@ struct err *socket_peer_refuse(int fd, const struct socket_trust *trust)
 
 	if (trust->all)
 		return NULL;
-	if (!find(fd, &uid) || (uid == OVERFLOW_UID && !maps_all_users()))
+	if (!find_user(fd, &uid) || (uid == OVERFLOW_UID && !maps_all_users()))
 		return err_create("nobody on this machine is known to be there, so a token is "
 				  "needed (--token-file)");
 	// Who is root can read everything of everybody without us.
