@@ -26,4 +26,11 @@ struct err *debug_sections_open(const struct elf_image *image, struct elf_image 
  */
 void debug_sections_hide_alternate(const struct elf_image *image);
 
+/*
+ * Decompresses and opens .gnu_debugdata: a small ELF image, compressed by xz, with the local
+ * functions of a stripped file. *ret NULL: the image has none, or it is damaged. The only error: no
+ * memory.
+ */
+struct err *mini_debug_open(const struct elf_image *image, struct elf_image **ret);
+
 #endif

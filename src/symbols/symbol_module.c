@@ -6,7 +6,7 @@
 #include "base/compiler.h"
 #include "hosted/cleanup.h"
 #include "symbols/debug_info.h"
-#include "symbols/mini_debug.h"
+#include "symbols/debug_sections.h"
 #include "symbols/program_file.h"
 #include "symbols/symbol_log.h"
 #include "symbols/symbol_table.h"

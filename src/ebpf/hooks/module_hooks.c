@@ -9,7 +9,7 @@
 #include "ebpf/hooks/probe_place.h"
 #include "hosted/cleanup.h"
 #include "symbols/debug_files.h"
-#include "symbols/mini_debug.h"
+#include "symbols/debug_sections.h"
 #include "symbols/own_allocator.h"
 
 #define EXIT_COOKIE                                                                                \

@@ -10,7 +10,6 @@
 
 #include "stream/modules/module_check.h"
 #include "symbols/debug_files.h"
-#include "symbols/module_cache.h"
 #include "symbols/program_file.h"
 
 #define INCOMING "incoming-"

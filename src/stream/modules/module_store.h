@@ -1,6 +1,6 @@
 /*
  * A receiver's programs, libraries and debug files: those that senders sent, in the user's cache
- * (symbols/module_cache.h), where all look-ups of names find them.
+ * (symbols/debug_files.h), where all look-ups of names find them.
  *
  *	module_store_lacks() ──► ask the sender
  *	module_store_begin() ──► append … append ──► commit     incoming-X1y2Z3 ──►
