@@ -30,9 +30,9 @@ const camel = (word) => word.replace(/(?:^|_)([a-z])/g, (_, letter) => letter.to
 function type(word) {
 	const optional = word.endsWith('?');
 	const inner = optional ? word.slice(0, -1) : word;
-	const made = inner.endsWith('[]')
-		? `(${type(inner.slice(0, -2))})[]`
-		: (PLAIN.get(inner) ?? camel(inner));
+	let made = PLAIN.get(inner) ?? camel(inner);
+	if (inner.endsWith('[]')) made = `(${type(inner.slice(0, -2))})[]`;
+	if (inner.endsWith('{}')) made = `Record<string, ${type(inner.slice(0, -2))}>`;
 	return optional ? `${made} | null` : made;
 }
 
@@ -51,7 +51,7 @@ const condition = ([, name, kind, value, choices, text]) => ({
 	name, kind, value, text, choices: choices ? choices.split(' ') : null,
 });
 
-const answers = rows('server/page/answer.def', 'ANSWER').map(answer);
+const answers = ['ANSWER', 'REPORT'].flatMap((name) => rows('server/page/answer.def', name)).map(answer);
 const conditions = rows('analysis/filter/filter.def', 'FILTER').map(condition);
 if (answers.length < 10 || conditions.length < 10) throw new Error('generate.mjs: a .def file was not understood');
 

@@ -3,16 +3,19 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/compiler.h"
+
 static const struct answer {
 	const char *name, *members, *text;
 } answers[] = {
 #define ANSWER(name, members, text) {#name, members, text},
-#include "base/compiler.h"
+#define REPORT(name, members, text)
 #include "server/page/answer.def"
 #undef ANSWER
+#undef REPORT
 };
 
-/* The types that are no rows of answer.def. A row must not have one of their names. */
+/* The types that have no members here. An ANSWER must not have one of their names. */
 static const struct plain {
 	const char *name, *type;
 	const char *format; /* NULL: none */
@@ -22,6 +25,11 @@ static const struct plain {
 	{"number", "number", NULL, false},     {"boolean", "boolean", NULL, false},
 	{"string", "string", NULL, false},     {"object", "object", NULL, false},
 	{"binary", "string", "binary", false},
+#define ANSWER(name, members, text)
+#define REPORT(name, members, text) {#name, "object", NULL, false},
+#include "server/page/answer.def"
+#undef ANSWER
+#undef REPORT
 };
 
 static void put_reference(struct json_writer *json, const char *name, size_t length)

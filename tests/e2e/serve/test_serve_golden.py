@@ -20,9 +20,17 @@ from page_answers import answers as answers_in
 import pprof_reader
 from conftest import TOP
 from golden_requests import TARGETS
-from servers import FILTERS, Server, parameters_of, program, served  # noqa: F401
+from servers import FILTERS, Server, parameters_of, program, serve, served  # noqa: F401
 
 GOLDEN = TOP / "tests" / "golden" / "serve"
+SERVER = TOP / "src" / "server"
+# {name: [[member, type]]} of answer.def, and {path: name} of routes that answer so.
+REPORTS = {name: [member.split(":") for member in "".join(re.findall(r'"(.*?)"', members)).split()] for name, members
+           in re.findall(r'^REPORT\((\w+),\s+((?:"[^"]*"\s*)+),', (SERVER / "page" / "answer.def").read_text(), re.M)}
+REPORT_OF = {path: name for path, name in re.findall(r'^ROUTE\(\w+, "([^"]+)", .*?, JSON, "(\w+)"',
+             (SERVER / "routes" / "route.def").read_text(), re.M) if name in REPORTS}
+PLAIN = {"unsigned": {"type": "integer", "minimum": 0}, "number": {"type": "number"}, "boolean": {"type": "boolean"},
+         "string": {"type": "string"}}
 
 
 @pytest.fixture(scope="module", params=BUILDS)
@@ -173,6 +181,37 @@ def test_random_answers_fit_their_schemas(served):  # noqa: F811
             json_schema.check(document, content["schema"], served.json(target), target)
             asked += 1
     assert asked >= 10 * len(served.made)
+
+
+def reports_in(document, kind, value, at):
+    """The names of all reports in a value, which has the members that answer.def names, and maybe others."""
+    if kind.endswith("?"):
+        return set() if value is None else reports_in(document, kind[:-1], value, at)
+    if kind[-2:] in ("[]", "{}"):
+        items = value if kind.endswith("[]") else value.values()
+        return {name for item in items for name in reports_in(document, kind[:-2], item, at)}
+    if kind not in REPORTS:
+        json_schema.check(document, PLAIN.get(kind) or {"$ref": f"#/components/schemas/{kind}"}, value, at)
+        return set()
+    found = {kind}
+    for member, inner in REPORTS[kind]:
+        name = member.rstrip("?")
+        assert member.endswith("?") or name in value, f"{at}.{name}"
+        if name in value:
+            found |= reports_in(document, inner, value[name], f"{at}.{name}")
+    return found
+
+
+def test_reports_have_what_the_page_uses(serve, record, compile_sample):  # noqa: F811
+    server = serve(*[record([compile_sample(name)], check=False).path for name in ("leaky_cache", "pools", "wrong_frees")])
+    document, found = server.json("/openapi.json"), set()
+    for recording in server.json("/list"):
+        data = f"/data/{recording['id']}"
+        found |= reports_in(document, "info", server.json(f"{data}/summary")["facts"], "facts")
+        for path, kind in REPORT_OF.items():
+            found |= reports_in(document, kind, server.json(path.replace("/data/<id>", data)), path)
+    rare = {"core", "unseen"}
+    assert len(REPORT_OF) == 4 and found | rare == set(REPORTS), set(REPORTS) - found
 
 
 @pytest.mark.parametrize("schema, value", [

@@ -2,8 +2,8 @@
  * Answers of the page as one file: as a server would give them, out of what lies in it. What does
  * not lie in it is refused by a line that says who has it.
  */
-import type { Backtrace, Frame, Maps, Series, SumsTable } from '../api/generated';
-import { framesOf, type ReportFrame, type ReportStacks } from '../api/reports';
+import type { AllStacks, Backtrace, Frame, Maps, ReportFrame, Series, SumsTable } from '../api/generated';
+import { framesOf } from '../api/reports';
 import { bySecond, joined, kept, sorted, taken } from './tables';
 import { leftOut, type PageFile } from '../api/file';
 import { factsOf, packed, type Packed } from './packed';
@@ -124,11 +124,6 @@ async function narrowSeries(question: Question): Promise<Series | null> {
 		peak: { at_ns: -1, bytes: most ?? Math.max(0, ...curve), blocks: 0, thread: null, backtrace_id: null },
 		memory: { usual_ns: 0, at_ns: [], virtual_size: [], resident: [], anonymous: [], file: [], shared: [], swap: [] },
 	};
-}
-
-interface AllStacks extends ReportStacks {
-	backtrace_id: number[];
-	stack: (number | null)[];
 }
 
 const frameOf = (frame: ReportFrame): Frame => ({

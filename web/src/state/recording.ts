@@ -1,11 +1,10 @@
 /* What is known of the recording before any question: the list, and its summary. */
 import { signal, untracked } from '@preact/signals';
-import type { Recording, Summary } from '../api/generated';
+import type { Findings, Recording, Summary } from '../api/generated';
 import { ApiError } from '../api/client';
 import { fetchAnswer } from '../api/answer';
 import { retryDelay } from '../api/reach';
 import { recordings, summary, wrongFrees } from './state';
-import type { Findings } from '../api/findings';
 
 /** Why there is no recording to be shown. */
 export const failure = signal<ApiError | null>(null);

@@ -1,6 +1,6 @@
 /* The state of the page: where it is (place.ts), and what follows from that. */
 import { computed, signal } from '@preact/signals';
-import type { Recording, Summary } from '../api/generated';
+import type { Info, Recording, Summary } from '../api/generated';
 import type { Params } from '../api/client';
 import { brushConditions, type Brush } from './brush';
 import { addressHere, placeHere } from './here';
@@ -97,37 +97,11 @@ export const standingConditions = computed<Params>(() =>
 	Object.fromEntries(Object.entries(place.value.conditions).filter(([name]) => !name.startsWith('b.') && name !== 'alive_at')),
 );
 
-/** The length of the recording in nanoseconds. */
-export const duration = computed(() => Math.round(Number((summary.value?.facts as Facts | undefined)?.duration_s ?? 0) * 1e9));
+/** What `mallow info` says of it. */
+export const facts = computed<Info | null>(() => summary.value?.facts ?? null);
 
-/** What the page uses of `facts` of /summary, which are those of `mallow info --json`. */
-export interface Facts {
-	path: string;
-	id: string;
-	program: string | null;
-	arguments: string[];
-	pid: number;
-	duration_s: number;
-	allocations: number;
-	threads: number;
-	complete: boolean;
-	ended: boolean;
-	writing: boolean;
-	attached: boolean;
-	end_reason: string | null;
-	end_status: number | null;
-	sample_bytes: number;
-	cull_s: number;
-	lost: number;
-	losses: Record<string, number>;
-	damaged_chunks: number;
-	missing_chunks: number;
-	core: { signal: string | null; missing_bytes: number } | null;
-	allocator: string | null;
-	pools: number;
-	culled_allocations: number;
-	unseen: { kind: string; text: string }[];
-}
+/** The length of the recording in nanoseconds. */
+export const duration = computed(() => Math.round((facts.value?.duration_s ?? 0) * 1e9));
 
 /** A thread by its name and its number: names are no more than fifteen letters, and several threads have the same. */
 export function threadWords(id: number | null): string {
@@ -135,5 +109,3 @@ export function threadWords(id: number | null): string {
 	const name = summary.value?.threads.find((thread) => thread.thread === id)?.name;
 	return name ? `${name} ${id}` : String(id);
 }
-
-export const facts = computed(() => (summary.value?.facts as Facts | undefined) ?? null);

@@ -1,8 +1,7 @@
 /* Work that need not be: blocks that are freed at once, and blocks that realloc grows step by step. */
 import type { ComponentChildren } from 'preact';
 import { useEffect } from 'preact/hooks';
-import type { SumsTable } from '../api/generated';
-import type { Finding, Findings } from '../api/findings';
+import type { Finding, Findings, SumsTable } from '../api/generated';
 import { useAnswer } from '../api/answer';
 import { Bytes, Count, Share } from '../components/amount';
 import { Shown } from '../components/shown';

@@ -31,8 +31,7 @@ const byOf = (): By => {
 /** What numbers of before are multiplied by: as if it had run as long, or allocated as often. */
 export function scaleOf(scale: Scale, change: { before: SummaryChange['before']; after: SummaryChange['after'] }): number {
 	const { before, after } = change;
-	const length = (side: SummaryChange['before']) => Number((side.facts as { duration_s: number }).duration_s);
-	if (scale === 'time') return length(before) ? length(after) / length(before) : 1;
+	if (scale === 'time') return before.facts.duration_s ? after.facts.duration_s / before.facts.duration_s : 1;
 	if (scale === 'call') return before.all.calls ? after.all.calls / before.all.calls : 1;
 	return 1;
 }

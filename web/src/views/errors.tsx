@@ -1,6 +1,6 @@
 /* Wrong frees: what was freed twice, by a function that did not make it, or never allocated. */
 import { useEffect } from 'preact/hooks';
-import type { ErrorsReport, HeapError } from '../api/reports';
+import type { Errors as ErrorsReport, WrongFree } from '../api/generated';
 import { useAnswer } from '../api/answer';
 import { ReportStack } from '../components/report_stack';
 import { Shown } from '../components/shown';
@@ -9,14 +9,14 @@ import { formatBytes, formatCount, formatTime } from '../text/units';
 import '../styles/errors.css';
 
 /** "free of a block made by operator new", in the words of `mallow report --errors`. */
-export function errorWords(error: HeapError): string {
+export function errorWords(error: WrongFree): string {
 	const by = error.allocated_by ? ` made by ${error.allocated_by}` : '';
 	switch (error.kind) {
 		case 'mismatch':
 			return `${error.freed_by} of a block${by}`;
 		case 'double_free':
 			return `${error.freed_by} of a block that was freed already${by ? `,${by}` : ''}`;
-		case 'never_allocated':
+		default:
 			return `${error.freed_by} of an address that was never allocated`;
 	}
 }
@@ -29,7 +29,7 @@ function sentence({ errors, pool_errors: pools, unjudged_frees: unjudged }: Erro
 	return `${formatCount(all)} wrong free${all === 1 ? '' : 's'}${kinds > 1 ? `, of ${formatCount(kinds)} kinds` : ''}.${doubt}`;
 }
 
-function Error({ report, error }: { report: ErrorsReport; error: HeapError }) {
+function Error({ report, error }: { report: ErrorsReport; error: WrongFree }) {
 	const where = error.addresses.join(', ') + (error.count > error.addresses.length ? ', …' : '');
 	return (
 		<li class="panel heap-error">
@@ -38,7 +38,7 @@ function Error({ report, error }: { report: ErrorsReport; error: HeapError }) {
 				{error.count > 1 ? `, ${formatCount(error.count)} times` : ''}
 			</h2>
 			<p class="muted">
-				{error.count > 1 ? 'first ' : ''}at {formatTime(error.time_s * 1e9)} by thread {error.thread ?? 'unknown'}: <code>{where}</code>
+				{error.count > 1 ? 'first ' : ''}at {formatTime(error.time_s * 1e9)} by thread {error.thread}: <code>{where}</code>
 				{error.size === null ? '' : ` (${formatBytes(error.size)})`}
 			</p>
 			<div class="heap-error-stacks">

@@ -1,7 +1,6 @@
 /* What is never freed, by the shape in which it grows. */
 import { useEffect, useMemo, useState } from 'preact/hooks';
-import type { SumsTable, Summary } from '../api/generated';
-import type { Findings } from '../api/findings';
+import type { Findings, SumsTable, Summary } from '../api/generated';
 import { useAnswer } from '../api/answer';
 import { Bytes, Count, Share } from '../components/amount';
 import { Shown } from '../components/shown';

@@ -1,6 +1,5 @@
 /* The shapes in which never freed memory grows, as the server judges them, and their words. */
-import type { SumsTable } from '../api/generated';
-import type { Finding } from '../api/findings';
+import type { Finding, SumsTable } from '../api/generated';
 import { formatBytes, formatCount, formatTime } from '../text/units';
 
 export interface LeakClass {

@@ -1,6 +1,6 @@
 /* The first page: how much, when, who, and why it is still there. */
 import { useEffect } from 'preact/hooks';
-import type { Findings } from '../api/findings';
+import type { Findings } from '../api/generated';
 import { useAnswer } from '../api/answer';
 import { Shown } from '../components/shown';
 import { Switch } from '../components/switch';

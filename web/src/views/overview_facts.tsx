@@ -1,6 +1,5 @@
 /* What the recording is, and what is in doubt about it. */
-import type { Backtrace } from '../api/generated';
-import type { Findings } from '../api/findings';
+import type { Backtrace, Findings } from '../api/generated';
 import { useAnswer } from '../api/answer';
 import { fileFacts } from '../api/file';
 import { ownFrame, Stack } from '../components/stack';

@@ -1,5 +1,6 @@
 /* What stands out: the number at stake, the sentence, why, and the view that shows it. */
-import { isNeverFreed, type Finding } from '../api/findings';
+import type { Finding } from '../api/generated';
+import { isNeverFreed } from '../api/reports';
 import { brushConditions } from '../state/brush';
 import type { Metric, Page } from '../state/place';
 import { baseName } from '../components/site_name';

@@ -1,6 +1,7 @@
 /* The program's own pools: what they handed out, and what of it was never given back. */
 import { useEffect } from 'preact/hooks';
-import { framesOf, ownOf, type Pool, type PoolsReport } from '../api/reports';
+import type { Pool, Pools as PoolsReport } from '../api/generated';
+import { framesOf, ownOf } from '../api/reports';
 import { useAnswer } from '../api/answer';
 import { Bytes, Count, Share } from '../components/amount';
 import { Shown } from '../components/shown';
