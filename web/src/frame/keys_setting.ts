@@ -1,23 +1,10 @@
 /* Single keys can be switched off: for those who speak to their machine. The browser keeps it. */
 import { signal } from '@preact/signals';
+import { store, stored } from '../state/stored';
 
-const KEY = 'mallow.keys';
-
-function stored(): boolean {
-	try {
-		return localStorage.getItem(KEY) === 'off';
-	} catch {
-		return false;
-	}
-}
-
-export const keysOff = signal(stored());
+export const keysOff = signal(stored('keys') === 'off');
 
 export function setKeysOff(off: boolean): void {
 	keysOff.value = off;
-	try {
-		localStorage.setItem(KEY, off ? 'off' : 'on');
-	} catch {
-		// Without storage it holds until the page is closed.
-	}
+	store('keys', off ? 'off' : '');
 }

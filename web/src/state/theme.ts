@@ -1,34 +1,22 @@
 /* Light or dark: the system's, or what the user chose, which the browser keeps. */
 import { computed, effect, signal } from '@preact/signals';
+import { store, stored } from './stored';
 
 export type Theme = 'light' | 'dark';
 
-const KEY = 'mallow.theme';
 const system = matchMedia('(prefers-color-scheme: dark)');
 const systemDark = signal(system.matches);
 
-function stored(): Theme | null {
-	try {
-		const value = localStorage.getItem(KEY);
-		return value === 'light' || value === 'dark' ? value : null;
-	} catch {
-		return null;
-	}
-}
-
-const chosen = signal<Theme | null>(stored());
+const isTheme = (word: string): word is Theme => word === 'light' || word === 'dark';
+const kept = stored('theme');
+const chosen = signal<Theme | null>(isTheme(kept) ? kept : null);
 
 export const theme = computed<Theme>(() => chosen.value ?? (systemDark.value ? 'dark' : 'light'));
 
 export function toggleTheme(): void {
 	const next: Theme = theme.value === 'dark' ? 'light' : 'dark';
 	chosen.value = next === (systemDark.value ? 'dark' : 'light') ? null : next;
-	try {
-		if (chosen.value) localStorage.setItem(KEY, chosen.value);
-		else localStorage.removeItem(KEY);
-	} catch {
-		// A browser without storage forgets the choice with the page.
-	}
+	store('theme', chosen.value ?? '');
 }
 
 /** Sets the theme on the document, now and whenever it changes. */

@@ -3,26 +3,11 @@ import { useState } from 'preact/hooks';
 import type { Summary } from '../api/generated';
 import { useAnswer } from '../api/answer';
 import { dataPath, facts, go, place } from '../state/state';
+import { store, stored } from '../state/stored';
 import { baseName } from '../components/site_name';
 import { formatBytes, formatCount } from '../text/units';
 
-const storageKey = () => `mallow.suppress.${baseName(facts.value?.program ?? '')}`;
-
-function stored(): string {
-	try {
-		return localStorage.getItem(storageKey()) ?? '';
-	} catch {
-		return '';
-	}
-}
-
-function store(lines: string): void {
-	try {
-		localStorage.setItem(storageKey(), lines);
-	} catch {
-		// The address has them, too.
-	}
-}
+const kept = () => `suppress.${baseName(facts.value?.program ?? '')}`;
 
 function setSuppress(lines: string): void {
 	const { suppress: _, ...rest } = place.value.conditions;
@@ -56,10 +41,10 @@ function Effect({ lines }: { lines: string }) {
 export function Suppress() {
 	const used = place.value.conditions.suppress ?? '';
 	const [open, setOpen] = useState(used !== '');
-	const [lines, setLines] = useState(used || stored());
+	const [lines, setLines] = useState(used || stored(kept()));
 	const apply = (event: Event) => {
 		event.preventDefault();
-		store(lines.trim());
+		store(kept(), lines.trim());
 		setSuppress(lines.trim());
 	};
 	if (!open)

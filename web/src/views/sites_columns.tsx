@@ -6,11 +6,10 @@ import { FLUID, type Column } from '../components/table';
 import { Spark } from '../charts/spark';
 import { OPTIONAL } from '../state/limits';
 import type { Measure } from '../state/measure';
+import { store, stored } from '../state/stored';
 import { formatBytes, formatChange, formatPercent, formatTime } from '../text/units';
 import { TEMPORARY } from './moment_words';
 import type { SiteRow } from './site_key';
-
-const KEY = 'mallow.columns';
 
 export type Optional = (typeof OPTIONAL)[number];
 
@@ -18,26 +17,13 @@ export const OPTIONAL_WORDS: Record<Optional, string> = {
 	own_peak: 'own peak', growth: 'growth', slack: 'slack', first: 'first', last: 'last', longest: 'longest lifetime',
 };
 
-function stored(): Optional[] {
-	try {
-		const words = (localStorage.getItem(KEY) ?? '').split(' ');
-		return OPTIONAL.filter((name) => words.includes(name));
-	} catch {
-		return [];
-	}
-}
-
 /** Which of them are shown: the browser keeps it. */
-export const chosenColumns = signal<Optional[]>(stored());
+export const chosenColumns = signal<Optional[]>(OPTIONAL.filter((name) => stored('columns').split(' ').includes(name)));
 
 export function toggleColumn(name: Optional): void {
 	const on = chosenColumns.value.includes(name);
 	chosenColumns.value = OPTIONAL.filter((other) => (other === name ? !on : chosenColumns.value.includes(other)));
-	try {
-		localStorage.setItem(KEY, chosenColumns.value.join(' '));
-	} catch {
-		// Without storage it holds until the page is closed.
-	}
+	store('columns', chosenColumns.value.join(' '));
 }
 
 const time = (ns: number | null | undefined) => (ns === null || ns === undefined ? '' : formatTime(ns));

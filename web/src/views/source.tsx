@@ -11,6 +11,7 @@ import { baseName, SiteName } from '../components/site_name';
 import { isNarrow, Table, type Column } from '../components/table';
 import { measure } from '../state/measure';
 import { dataPath, go, linkTo, place, plainConditions, summary } from '../state/state';
+import { store, stored } from '../state/stored';
 import { formatBytes, formatCount, formatPercent } from '../text/units';
 import { metricWords, whenWords } from './moment_words';
 import { costsOf, editorLink, linesOf, TAB, type SourceLine } from './source_lines';
@@ -19,24 +20,11 @@ import '../styles/source.css';
 const FILES = 200;
 const LINES = 20000;
 const SITES = 2000;
-const KEY = 'mallow.editor';
-
-function stored(): string {
-	try {
-		return localStorage.getItem(KEY) ?? '';
-	} catch {
-		return '';
-	}
-}
 
 function Editor({ pattern, onChange }: { pattern: string; onChange: (pattern: string) => void }) {
 	const set = (text: string) => {
 		onChange(text);
-		try {
-			localStorage.setItem(KEY, text);
-		} catch {
-			// Without storage it holds until the page is closed.
-		}
+		store('editor', text);
 	};
 	return (
 		<details class="source-editor">
@@ -182,7 +170,7 @@ function sentence(files: SumsTable, file: string | null, lines: SourceLine[]): s
 
 export function Source() {
 	const { view } = place.value;
-	const [pattern, setPattern] = useState(stored);
+	const [pattern, setPattern] = useState(() => stored('editor'));
 	const [jump, setJump] = useState<number | undefined>(undefined);
 	const { column: by } = measure.value;
 	const ask = { ...plainConditions.value, sort_by: by };
