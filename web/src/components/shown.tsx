@@ -27,6 +27,13 @@ function useWaiting(since: number | null): number {
 	return waited;
 }
 
+/** Notes each time when a view has what it shows, for tests and measurements; null or false: not yet. */
+export function useSeen(shown: unknown): void {
+	useEffect(() => {
+		if (shown) performance.mark('mallow:view');
+	}, [shown]);
+}
+
 export function Failure({ error, retry }: { error: ApiError; retry: () => void }) {
 	return (
 		<div class="failure" role="alert">

@@ -1,10 +1,10 @@
 /* Single allocations, in any order; a row opens its drawer. */
-import { useEffect, useState } from 'preact/hooks';
+import { useState } from 'preact/hooks';
 import type { Allocation, Allocations as Page, Summary } from '../api/generated';
 import { fetchAnswer, useAnswer } from '../api/answer';
 import { ApiError, target } from '../api/client';
 import { usePages } from '../api/pages';
-import { Failure } from '../components/shown';
+import { Failure, useSeen } from '../components/shown';
 import { Bytes } from '../components/amount';
 import { Nothing } from '../components/nothing';
 import { SiteName } from '../components/site_name';
@@ -95,9 +95,7 @@ export function Allocations() {
 		...plainConditions.value, sort_by: sort, order: view.order, stacks: 'sites',
 	});
 	const sums = useAnswer<Summary>(dataPath('summary'), plainConditions.value);
-	useEffect(() => {
-		if (pages.first && !pages.stale) performance.mark('mallow:view');
-	}, [pages.first, pages.stale]);
+	useSeen(pages.stale ? null : pages.first);
 	if (pages.error) return <Failure error={pages.error} retry={pages.retry} />;
 	const { first } = pages;
 	const rowAt = (index: number): Allocation | null => {

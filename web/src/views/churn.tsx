@@ -1,10 +1,9 @@
 /* Work that need not be: blocks that are freed at once, and blocks that realloc grows step by step. */
 import type { ComponentChildren } from 'preact';
-import { useEffect } from 'preact/hooks';
 import type { Finding, Findings, SumsTable } from '../api/generated';
 import { useAnswer } from '../api/answer';
 import { Bytes, Count, Share } from '../components/amount';
-import { Shown } from '../components/shown';
+import { Shown, useSeen } from '../components/shown';
 import { SiteName } from '../components/site_name';
 import { dataPath, go, linkTo, place, plainConditions } from '../state/state';
 import { shortName } from '../text/names';
@@ -165,9 +164,7 @@ export function Churn() {
 	const ask = { ...plainConditions.value, by: 'function', count: ROWS };
 	const temporary = useAnswer<SumsTable>(dataPath('sums'), { ...ask, sort_by: 'temporary' });
 	const chains = useAnswer<SumsTable>(dataPath('sums'), { ...ask, ...CHAIN_STEPS, sort_by: 'calls', chains: 'true' });
-	useEffect(() => {
-		if (temporary.data && !temporary.stale) performance.mark('mallow:view');
-	}, [temporary.data, temporary.stale]);
+	useSeen(temporary.stale ? null : temporary.data);
 	const narrowed = Object.keys(plainConditions.value).length > 0;
 	const found: Finding[] = narrowed ? [] : (findings.data?.findings.filter(({ kind }) => KINDS.includes(kind)) ?? []);
 	return (

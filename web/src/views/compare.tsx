@@ -1,11 +1,11 @@
 /* Two recordings, or two moments: what changed from before to after. */
-import { useEffect, useMemo, useState } from 'preact/hooks';
+import { useMemo, useState } from 'preact/hooks';
 import type { FlameChange, Series, SumsChange, SummaryChange } from '../api/generated';
 import { useAnswer } from '../api/answer';
 import { FlameGraph, FlamePath } from '../charts/flame/flame_graph';
 import { byName, graphOf } from '../charts/flame/graph_data';
 import { TwoCurves } from '../charts/two_curves';
-import { Shown } from '../components/shown';
+import { Shown, useSeen } from '../components/shown';
 import { baseName } from '../components/site_name';
 import { Switch } from '../components/switch';
 import { measure } from '../state/measure';
@@ -147,9 +147,7 @@ function Change() {
 	const sums = useAnswer<SumsChange>(dataPath('sums'), { ...conditions.value, by, sort_by: measure.value.column, count: ROWS });
 	const whole = useAnswer<SummaryChange>(dataPath('summary'), conditions.value);
 	const factor = whole.data ? scaleOf(scale, whole.data) : 1;
-	useEffect(() => {
-		if (sums.data && !sums.stale) performance.mark('mallow:view');
-	}, [sums.data, sums.stale]);
+	useSeen(sums.stale ? null : sums.data);
 	const set = (change: Record<string, string>) => go({ view: change });
 	return (
 		<>

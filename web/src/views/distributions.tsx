@@ -1,5 +1,4 @@
 /* Sizes and lifetimes: how many bytes, or what the metric counts, are in blocks of which. A drag filters. */
-import { useEffect } from 'preact/hooks';
 import type { SumsTable } from '../api/generated';
 import { useAnswer } from '../api/answer';
 import { barsOf, type Bar } from '../charts/bars';
@@ -7,7 +6,7 @@ import { classConditions, classesOf, classText, type Class, type ClassBy } from 
 import { HeatMap } from '../charts/heat_map';
 import { useSelect } from '../charts/use_select';
 import { Nothing } from '../components/nothing';
-import { Shown } from '../components/shown';
+import { Shown, useSeen } from '../components/shown';
 import { chooseRange } from '../state/moments';
 import { liveTable } from '../state/limits';
 import { measure } from '../state/measure';
@@ -131,9 +130,7 @@ export function Distributions() {
 	const lifetimes = useAnswer<SumsTable>(ended, sums('lifetime'));
 	const sizeLife = useAnswer<SumsTable>(ended, sums('size,lifetime'));
 	const sizeTime = useAnswer<SumsTable>(dataPath('sums'), sums('size,time'));
-	useEffect(() => {
-		if (sizes.data && sizeTime.data && !sizes.stale && !sizeTime.stale) performance.mark('mallow:view');
-	}, [sizes.data, sizeTime.data, sizes.stale, sizeTime.stale]);
+	useSeen(sizes.stale || sizeTime.stale ? null : sizes.data && sizeTime.data);
 	return (
 		<>
 			<h1>{sizes.data && (lifetimes.data || !ended) ? sentence(sizes.data, lifetimes.data) : '\u00a0'}</h1>

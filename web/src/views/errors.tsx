@@ -1,9 +1,8 @@
 /* Wrong frees: what was freed twice, by a function that did not make it, or never allocated. */
-import { useEffect } from 'preact/hooks';
 import type { Errors as ErrorsReport, WrongFree } from '../api/generated';
 import { useAnswer } from '../api/answer';
 import { ReportStack } from '../components/report_stack';
-import { Shown } from '../components/shown';
+import { Shown, useSeen } from '../components/shown';
 import { dataPath } from '../state/state';
 import { formatBytes, formatCount, formatTime } from '../text/units';
 import '../styles/errors.css';
@@ -65,9 +64,7 @@ function Error({ report, error }: { report: ErrorsReport; error: WrongFree }) {
 
 export function Errors() {
 	const answer = useAnswer<ErrorsReport>(dataPath('errors'));
-	useEffect(() => {
-		if (answer.data) performance.mark('mallow:view');
-	}, [answer.data]);
+	useSeen(answer.data);
 	return (
 		<Shown answer={answer} height={300}>
 			{(report) => (

@@ -1,9 +1,9 @@
 /* What is never freed, by the shape in which it grows. */
-import { useEffect, useMemo, useState } from 'preact/hooks';
+import { useMemo, useState } from 'preact/hooks';
 import type { Findings, SumsTable, Summary } from '../api/generated';
 import { useAnswer } from '../api/answer';
 import { Bytes, Count, Share } from '../components/amount';
-import { Shown } from '../components/shown';
+import { Shown, useSeen } from '../components/shown';
 import { SiteName } from '../components/site_name';
 import { Spark } from '../charts/spark';
 import { dataPath, facts, go, linkTo, plainConditions, summary } from '../state/state';
@@ -180,9 +180,7 @@ export function Leaks() {
 		...plainConditions.value, by: 'function', sort_by: 'leaked', count: ROWS, spark: SPARK_POINTS, shapes: 'true',
 	});
 	const matched = useAnswer<Summary>(dataPath('summary'), plainConditions.value);
-	useEffect(() => {
-		if (sums.data && !sums.stale) performance.mark('mallow:view');
-	}, [sums.data, sums.stale]);
+	useSeen(sums.stale ? null : sums.data);
 	const narrowed = Object.keys(plainConditions.value).length > 0;
 	const leaks = useMemo(
 		() => [...(sums.data ? leaksOf(sums.data) : []), ...(findings.data && !narrowed ? teardownsOf(findings.data.findings) : [])],

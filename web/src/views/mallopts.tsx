@@ -1,8 +1,7 @@
 /* How the program tuned its allocator: calls of mallopt, in their order. */
-import { useEffect } from 'preact/hooks';
 import type { Mallopt } from '../api/generated';
 import { useAnswer } from '../api/answer';
-import { Shown } from '../components/shown';
+import { Shown, useSeen } from '../components/shown';
 import { SiteName } from '../components/site_name';
 import { dataPath } from '../state/state';
 import { formatCount, formatExact } from '../text/units';
@@ -23,9 +22,7 @@ function sentence(calls: Mallopt[]): string {
 
 export function Mallopts() {
 	const answer = useAnswer<Mallopt[]>(dataPath('mallopts'));
-	useEffect(() => {
-		if (answer.data) performance.mark('mallow:view');
-	}, [answer.data]);
+	useSeen(answer.data);
 	return (
 		<Shown answer={answer} height={200}>
 			{(calls) => (

@@ -1,11 +1,10 @@
 /* The mappings that the program made itself: when each was there, where, and who made it. */
-import { useEffect } from 'preact/hooks';
 import type { Map as Mapping, Maps, Space } from '../api/generated';
 import { useAnswer } from '../api/answer';
 import { usePages } from '../api/pages';
 import { PAGE } from '../charts/space/layout';
 import { Bytes } from '../components/amount';
-import { Failure, Shown } from '../components/shown';
+import { Failure, Shown, useSeen } from '../components/shown';
 import { SiteName } from '../components/site_name';
 import { FLUID, Table, type Column } from '../components/table';
 import { dataPath, duration, go, linkTo, place, spaceParams } from '../state/state';
@@ -140,9 +139,7 @@ export function Mappings() {
 	const drawn = useAnswer<Maps>(dataPath('maps'), { sort_by: 'size', order: 'dsc', count: DRAWN, stacks: 'none' });
 	const pages = usePages<Maps>(dataPath('maps'), { sort_by: sort, order: view.order, stacks: 'sites' });
 	const ready = !!drawn.data && !!pages.first && !pages.stale;
-	useEffect(() => {
-		if (ready) performance.mark('mallow:view');
-	}, [ready]);
+	useSeen(ready);
 	if (pages.error) return <Failure error={pages.error} retry={pages.retry} />;
 	const setSort = (column: string) => go({ view: { sort: column === 'timestamp' ? '' : column, order: column === sort ? (order === 'asc' ? 'dsc' : 'asc') : '' } });
 	return (

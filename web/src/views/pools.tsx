@@ -1,10 +1,9 @@
 /* The program's own pools: what they handed out, and what of it was never given back. */
-import { useEffect } from 'preact/hooks';
 import type { Pool, Pools as PoolsReport } from '../api/generated';
 import { framesOf, ownOf } from '../api/reports';
 import { useAnswer } from '../api/answer';
 import { Bytes, Count, Share } from '../components/amount';
-import { Shown } from '../components/shown';
+import { Shown, useSeen } from '../components/shown';
 import { SiteName } from '../components/site_name';
 import { dataPath, linkTo, place } from '../state/state';
 import { formatBytes, formatCount } from '../text/units';
@@ -77,9 +76,7 @@ function Sites({ report, pool }: { report: PoolsReport; pool: Pool }) {
 
 export function Pools() {
 	const answer = useAnswer<PoolsReport>(dataPath('pools'));
-	useEffect(() => {
-		if (answer.data) performance.mark('mallow:view');
-	}, [answer.data]);
+	useSeen(answer.data);
 	return (
 		<Shown answer={answer} height={300} class="stacked">
 			{(report) => (

@@ -1,12 +1,11 @@
 /* All sites as a table, or functions, files, modules, threads; a row opens its drawer. */
-import { useEffect } from 'preact/hooks';
 import type { SumsChange, SumsTable } from '../api/generated';
 import { useAnswer } from '../api/answer';
 import { leftOut } from '../api/file';
 import { usePages } from '../api/pages';
 import { Menu } from '../components/menu';
 import { Nothing } from '../components/nothing';
-import { Failure, Shown } from '../components/shown';
+import { Failure, Shown, useSeen } from '../components/shown';
 import { siteText } from '../components/site_name';
 import { Switch } from '../components/switch';
 import { Table } from '../components/table';
@@ -74,9 +73,7 @@ function Rows() {
 	const pages = usePages<SumsTable>(dataPath('sums'), {
 		...plainConditions.value, by, sort_by: sort, order: view.order, spark: SPARK_POINTS,
 	});
-	useEffect(() => {
-		if (pages.first && !pages.stale) performance.mark('mallow:view');
-	}, [pages.first, pages.stale]);
+	useSeen(pages.stale ? null : pages.first);
 	const setSort = (column: string) => {
 		const same = column === sort;
 		go({ view: { sort: column, order: same ? (order === 'asc' ? 'dsc' : 'asc') : '' } });
@@ -126,9 +123,7 @@ function Changes() {
 	const by = byOf();
 	const { column, format } = measure.value;
 	const answer = useAnswer<SumsChange>(dataPath('sums'), { ...conditions.value, by, sort_by: column, count: CHANGES });
-	useEffect(() => {
-		if (answer.data && !answer.stale) performance.mark('mallow:view');
-	}, [answer.data, answer.stale]);
+	useSeen(answer.stale ? null : answer.data);
 	return (
 		<Shown answer={answer} height={400}>
 			{(data) => (

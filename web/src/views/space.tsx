@@ -8,7 +8,7 @@ import { laneName, SpaceMap, type SpaceColour } from '../charts/space/space_map'
 import { entryOf, PAGE, type Chosen } from '../charts/space/layout';
 import { Bytes } from '../components/amount';
 import { Nothing } from '../components/nothing';
-import { Shown } from '../components/shown';
+import { Shown, useSeen } from '../components/shown';
 import { SiteName } from '../components/site_name';
 import { Switch } from '../components/switch';
 import { liveTable } from '../state/limits';
@@ -199,9 +199,7 @@ export function AddressSpace() {
 	const colourBy = colours.find(({ value }) => value === view.colour)?.value ?? colours[0]!.value;
 	const answer = useAnswer<Space>(dataPath('space'), { ...spaceParams.value, cell, by: 'function', top: KEPT });
 	const stacks = useAnswer<Space>(colourBy === 'site' ? dataPath('space') : null, { ...spaceParams.value, cell: '2M', top: 7 });
-	useEffect(() => {
-		if (answer.data && !answer.stale) performance.mark('mallow:view');
-	}, [answer.data, answer.stale]);
+	useSeen(answer.stale ? null : answer.data);
 	return (
 		<Shown answer={answer} height={400}>
 			{(space) => (

@@ -1,12 +1,12 @@
 /* Who allocates, and who frees for whom. */
-import { useEffect, useMemo, useState } from 'preact/hooks';
+import { useMemo, useState } from 'preact/hooks';
 import type { SumsTable } from '../api/generated';
 import { useAnswer } from '../api/answer';
 import type { SumColumn } from '../charts/bars';
 import { Spark } from '../charts/spark';
 import { Share } from '../components/amount';
 import { Nothing } from '../components/nothing';
-import { Shown } from '../components/shown';
+import { Shown, useSeen } from '../components/shown';
 import { liveTable } from '../state/limits';
 import { measure } from '../state/measure';
 import { dataPath, linkTo, place, plainConditions } from '../state/state';
@@ -124,9 +124,7 @@ export function Threads() {
 	const [open, setOpen] = useState<Set<string>>(new Set());
 	const both = useAnswer<SumsTable>(dataPath('sums'), { ...plainConditions.value, by: 'thread,free_thread' });
 	const curves = useAnswer<SumsTable>(dataPath('sums'), { ...plainConditions.value, by: 'thread', spark: SPARK_POINTS });
-	useEffect(() => {
-		if (both.data && !both.stale) performance.mark('mallow:view');
-	}, [both.data, both.stale]);
+	useSeen(both.stale ? null : both.data);
 	return (
 		<Shown answer={both} height={400} class="stacked">
 			{(data) => <Drawn data={data} curves={curves.data} open={open} toggle={(key) => setOpen(new Set(open.has(key) ? [...open].filter((one) => one !== key) : [...open, key]))} />}

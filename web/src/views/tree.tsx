@@ -1,11 +1,11 @@
 /* The call tree as a table: who called whom, opened step by step. */
-import { useEffect, useMemo, useState } from 'preact/hooks';
+import { useMemo, useState } from 'preact/hooks';
 import type { Flame, FlameChange } from '../api/generated';
 import { fetchAnswer, useAnswer } from '../api/answer';
 import { ApiError, target } from '../api/client';
 import { Count, CountPart, Share } from '../components/amount';
 import { Nothing } from '../components/nothing';
-import { Shown } from '../components/shown';
+import { Shown, useSeen } from '../components/shown';
 import { Switch } from '../components/switch';
 import { FLUID, Table, type Column } from '../components/table';
 import { notHere, liveTable, merged } from '../state/limits';
@@ -109,9 +109,7 @@ function sentence(root: TreeNode): string {
 
 export function CallTree() {
 	const answer = useAnswer<FlameAnswer>(dataPath('flame'), params());
-	useEffect(() => {
-		if (answer.data && !answer.stale) performance.mark('mallow:view');
-	}, [answer.data, answer.stale]);
+	useSeen(answer.stale ? null : answer.data);
 	return (
 		<Shown answer={answer} height={400}>
 			{(data) => <Tree key={answer.of} answer={data} />}
