@@ -1,4 +1,5 @@
 /* What the pages beyond the first ones compute by themselves. */
+import './browser';
 import { describe, expect, it } from 'vitest';
 import type { Flame, Recording, Space, SumsTable } from '../src/api/generated';
 import { classConditions, classesOf, classText } from '../src/charts/classes';

@@ -1,3 +1,4 @@
+import './browser';
 import { describe, expect, test } from 'vitest';
 import { afterScope, exactly, shortName } from '../src/text/names';
 import { sentenceParts } from '../src/text/sentence';

@@ -2,6 +2,7 @@
  * A table of two keys as colours, on a scale of logarithms: five steps of one colour. Dragging chooses a part
  * of it; behind it is the same as a table.
  */
+import { Rows } from '../components/rows';
 import { formatPercent } from '../text/units';
 import { useSelect, type Selection } from './use_select';
 import '../styles/distributions.css';
@@ -70,25 +71,16 @@ export function HeatMap(props: HeatMapProps) {
 			</div>
 			<details class="as-table">
 				<summary>Show as table</summary>
-				<table class="rows">
-					<tbody>
-						{full.slice(0, LISTED).map((cell) => (
-							<tr key={`${cell.column} ${cell.row}`}>
-								<td class="text">{columns[cell.column]}</td>
-								<td class="text">{rows[cell.row]}</td>
-								<td>{format(cell.value)}</td>
-								<td>{formatPercent(cell.value, whole)}</td>
-							</tr>
-						))}
-						{full.length > LISTED ? (
-							<tr class="muted">
-								<td class="text" colSpan={2}>{full.length - LISTED} more</td>
-								<td>{format(full.slice(LISTED).reduce((sum, cell) => sum + cell.value, 0))}</td>
-								<td />
-							</tr>
-						) : null}
-					</tbody>
-				</table>
+				<Rows
+					fields={[
+						{ text: true, cell: (cell) => columns[cell.column] },
+						{ text: true, cell: (cell) => rows[cell.row] },
+						{ cell: (cell) => format(cell.value) },
+						{ cell: (cell) => formatPercent(cell.value, whole) },
+					]}
+					rows={full.slice(0, LISTED)}
+					rest={full.length > LISTED ? [`${full.length - LISTED} more`, '', format(full.slice(LISTED).reduce((sum, cell) => sum + cell.value, 0)), ''] : null}
+				/>
 			</details>
 		</div>
 	);

@@ -8,6 +8,7 @@ import { Stack } from '../components/stack';
 import { dataPath, go, linkTo, place } from '../state/state';
 import { formatBytes, formatCount, formatExact, formatTime } from '../text/units';
 import { addressText, fateOf, lifetime, nanoseconds } from './block_text';
+import { toStack } from './site_key';
 
 const AROUND = 32 * 1024;
 const STEPS = 12;
@@ -116,7 +117,7 @@ export function BlockDrawer({ block, thread, onClose }: { block: Allocation; thr
 			<Neighbours block={block} />
 			<Among block={block} />
 			<div class="drawer-foot">
-				<a href={linkTo({ page: 'sites', view: { sel: String(block.backtrace_id) } })}>its site</a>
+				<a href={linkTo(toStack(block.backtrace_id))}>its site</a>
 				<button type="button" onClick={() => go({ conditions: { ...place.value.conditions, backtraces: String(block.backtrace_id) }, view: { sel: '' } })}>
 					blocks of its site
 				</button>

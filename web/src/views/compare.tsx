@@ -191,7 +191,7 @@ function Change() {
 			</div>
 			<ChangeGraph />
 			<Shown answer={sums} height={200}>
-				{(data) => <ChangeTable answer={data} measure={measure.value} by={by} scale={factor} />}
+				{(data) => <ChangeTable answer={data} measure={measure.value} scale={factor} />}
 			</Shown>
 		</>
 	);

@@ -6,6 +6,7 @@ import { classConditions, classesOf, classText, type Class, type ClassBy } from 
 import { HeatMap } from '../charts/heat_map';
 import { useSelect } from '../charts/use_select';
 import { Nothing } from '../components/nothing';
+import { Rows } from '../components/rows';
 import { Shown, useSeen } from '../components/shown';
 import { chooseRange } from '../state/moments';
 import { liveTable } from '../state/limits';
@@ -75,17 +76,14 @@ function Histogram({ sums, by, title }: { sums: SumsTable; by: 'size' | 'lifetim
 			</div>
 			<details class="as-table">
 				<summary>Show as table</summary>
-				<table class="rows">
-					<tbody>
-						{bars.filter((bar) => bar.value).map((bar) => (
-							<tr key={bar.name}>
-								<td class="text">{bar.name}</td>
-								<td>{format(bar.value)}</td>
-								<td>{formatPercent(bar.value, whole)}</td>
-							</tr>
-						))}
-					</tbody>
-				</table>
+				<Rows
+					fields={[
+						{ text: true, cell: ({ name }) => name },
+						{ cell: ({ value }) => format(value) },
+						{ cell: ({ value }) => formatPercent(value, whole) },
+					]}
+					rows={bars.filter((bar) => bar.value)}
+				/>
 			</details>
 		</section>
 	);

@@ -3,6 +3,7 @@ import type { Series, SumsTable } from '../api/generated';
 import type { Params } from '../api/client';
 import { useAnswer } from '../api/answer';
 import { Share } from '../components/amount';
+import { Rows, type Field } from '../components/rows';
 import { Shown } from '../components/shown';
 import { SiteName } from '../components/site_name';
 import { Bars, barsOf, classEnds } from '../charts/bars';
@@ -12,6 +13,7 @@ import { liveTable } from '../state/limits';
 import { measure } from '../state/measure';
 import { exactly } from '../text/names';
 import { formatCount, formatExact } from '../text/units';
+import { keyOf, toStack } from './site_key';
 
 const POINTS = 120;
 const SITES = 5;
@@ -38,6 +40,24 @@ function atPeak(column: string, chosen: Chosen): Params {
 	const at = summary.value?.peak.at_ns;
 	const part = Object.keys(chosen.conditions).length && !Object.keys(conditions.value).length && !liveTable.value;
 	return part && at && (column === 'bytes' || column === 'blocks') ? { alive_at: `${at}ns` } : {};
+}
+
+function siteFields(sums: SumsTable): Field<number>[] {
+	const { column, format } = measure.value;
+	return [
+		{ cell: (row) => format(sums[column][row]!), attributes: (row) => ({ title: formatExact(sums[column][row]!) }) },
+		{
+			text: true, class: 'site-cell',
+			cell: (row) => {
+				const { stack, ...key } = keyOf(sums, row);
+				return (
+					<a href={linkTo(toStack(stack))}>
+						<SiteName {...key} call={null} />
+					</a>
+				);
+			},
+		},
+	];
 }
 
 export function FlamePane({ chosen }: { chosen: Chosen }) {
@@ -80,24 +100,7 @@ export function FlamePane({ chosen }: { chosen: Chosen }) {
 				</h2>
 				<Shown answer={sites} height={110}>
 					{(data) => (
-						<table class="rows">
-							<tbody>
-								{data.key.map((key, row) => (
-									<tr key={row}>
-										<td title={formatExact(data[column][row]!)}>{format(data[column][row]!)}</td>
-										<td class="text site-cell">
-											<a href={linkTo({ page: 'sites', view: { sel: String(data.keys[0]!.backtrace_id?.[key ?? 0] ?? '') } })}>
-												<SiteName
-													name={data.keys[0]!.name[key ?? 0] ?? null}
-													file={data.keys[0]!.file?.[key ?? 0]}
-													line={data.keys[0]!.line?.[key ?? 0]}
-												/>
-											</a>
-										</td>
-									</tr>
-								))}
-							</tbody>
-						</table>
+						<Rows fields={siteFields(data)} rows={data.key.map((_, row) => row)} />
 					)}
 				</Shown>
 			</section>

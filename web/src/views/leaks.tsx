@@ -3,13 +3,15 @@ import { useMemo, useState } from 'preact/hooks';
 import type { Findings, SumsTable, Summary } from '../api/generated';
 import { useAnswer } from '../api/answer';
 import { Bytes, Count, Share } from '../components/amount';
+import { Rows, type Field } from '../components/rows';
 import { Shown, useSeen } from '../components/shown';
 import { SiteName } from '../components/site_name';
 import { Spark } from '../charts/spark';
-import { dataPath, facts, go, linkTo, plainConditions, summary } from '../state/state';
+import { dataPath, facts, linkTo, plainConditions, summary } from '../state/state';
 import { formatBytes, formatCount, formatPercent } from '../text/units';
 import { CLASSES, equalGains, leaksOf, leakWords, ofClass, teardownsOf, type Leak } from './leaks_classes';
 import { Suppress } from './leaks_suppress';
+import { keyOf, toFunction } from './site_key';
 import '../styles/leaks.css';
 
 const ROWS = 500;
@@ -27,14 +29,12 @@ function sentence(sums: Summary, leaks: Leak[], freed: string): string {
 	return `${formatBytes(bytes)} in ${formatCount(blocks)} block${blocks === 1 ? '' : 's'} was ${whole ? 'never' : 'not'} freed${grows}.`;
 }
 
-const siteOf = (name: string | null) => ({ page: 'sites' as const, view: { by: 'function', sel: name ?? '' }, metric: 'leaked' as const });
-
 function LeakRow({ leak }: { leak: Leak }) {
 	const { amount, words } = leakWords(leak);
 	return (
 		<li class="leak">
-			<a class="leak-name" href={linkTo(siteOf(leak.name))}>
-				<SiteName name={leak.name} file={leak.file} line={leak.line} />
+			<a class="leak-name" href={linkTo(toFunction(leak.name, 'leaked'))}>
+				<SiteName {...leak} />
 			</a>
 			<span class="leak-curve">
 				<Spark values={leak.curve} leaked width={96} />
@@ -70,6 +70,28 @@ function Shape({ title, leaks }: { title: string; leaks: Leak[] }) {
 	);
 }
 
+const leakedFields = (sums: SumsTable): Field<number>[] => [
+	{ head: 'never freed', cell: (row) => <Bytes value={sums.leaked[row]!} /> },
+	{ head: 'share', cell: (row) => <Share part={sums.leaked[row]!} whole={sums.all.leaked} /> },
+];
+
+const callsField = (sums: SumsTable): Field<number> => ({ head: 'calls', cell: (row) => <Count value={sums.calls[row]!} /> });
+
+const siteFields = (sums: SumsTable): Field<number>[] => [
+	...leakedFields(sums),
+	{ head: 'of its own', cell: (row) => formatPercent(sums.leaked[row]!, sums.total[row] ?? 0) },
+	callsField(sums),
+	{ head: 'live over the run', text: 'head', cell: (row) => <Spark values={sums.curve[row] ?? []} leaked /> },
+	{
+		head: 'allocated by', text: true,
+		cell: (row) => (
+			<a href={linkTo(toFunction(keyOf(sums, row).name, 'leaked'))}>
+				<SiteName {...keyOf(sums, row)} />
+			</a>
+		),
+	},
+];
+
 /* Everything that is never freed, the most first. */
 function AllSites({ sums }: { sums: SumsTable }) {
 	const rows = Math.min(TABLE_ROWS, sums.key.filter((_, row) => sums.leaked[row]! > 0).length);
@@ -79,48 +101,12 @@ function AllSites({ sums }: { sums: SumsTable }) {
 			<h2>
 				By function <span class="muted">{formatBytes(shown)} of {formatBytes(sums.all.leaked)} shown</span>
 			</h2>
-			<div class="scroll-x" tabIndex={0} role="region" aria-label="functions with never freed memory">
-				<table class="rows">
-					<thead>
-						<tr>
-							<th>never freed</th>
-							<th>share</th>
-							<th>of its own</th>
-							<th>calls</th>
-							<th class="text">live over the run</th>
-							<th class="text">allocated by</th>
-						</tr>
-					</thead>
-					<tbody>
-						{sums.key.slice(0, rows).map((key, row) => {
-							const keys = sums.keys[0]!;
-							const name = keys.name[key ?? 0] ?? null;
-							return (
-								<tr key={row} class="link-row" onClick={() => go(siteOf(name))}>
-									<td>
-										<Bytes value={sums.leaked[row]!} />
-									</td>
-									<td>
-										<Share part={sums.leaked[row]!} whole={sums.all.leaked} />
-									</td>
-									<td>{formatPercent(sums.leaked[row]!, sums.total[row] ?? 0)}</td>
-									<td>
-										<Count value={sums.calls[row]!} />
-									</td>
-									<td>
-										<Spark values={sums.curve[row] ?? []} leaked />
-									</td>
-									<td class="text">
-										<a href={linkTo(siteOf(name))} onClick={(event) => event.stopPropagation()}>
-											<SiteName name={name} file={keys.file?.[key ?? 0]} line={keys.line?.[key ?? 0]} />
-										</a>
-									</td>
-								</tr>
-							);
-						})}
-					</tbody>
-				</table>
-			</div>
+			<Rows
+				label="functions with never freed memory"
+				fields={siteFields(sums)}
+				rows={sums.key.slice(0, rows).map((_, row) => row)}
+				to={(row) => toFunction(keyOf(sums, row).name, 'leaked')}
+			/>
 		</section>
 	);
 }
@@ -142,34 +128,11 @@ function Generations() {
 					</span>
 				) : null}
 			</h2>
-			<div class="scroll-x" tabIndex={0} role="region" aria-label="never freed, by mark">
-				<table class="rows">
-					<thead>
-						<tr>
-							<th class="text">from the mark to the next</th>
-							<th>never freed</th>
-							<th>share</th>
-							<th>calls</th>
-						</tr>
-					</thead>
-					<tbody>
-						{sums.key.map((key, row) => (
-							<tr key={row}>
-								<td class="text">{sums.keys[0]!.name[key ?? 0]}</td>
-								<td>
-									<Bytes value={sums.leaked[row]!} />
-								</td>
-								<td>
-									<Share part={sums.leaked[row]!} whole={sums.all.leaked} />
-								</td>
-								<td>
-									<Count value={sums.calls[row]!} />
-								</td>
-							</tr>
-						))}
-					</tbody>
-				</table>
-			</div>
+			<Rows
+				label="never freed, by mark"
+				fields={[{ head: 'from the mark to the next', text: true, cell: (row) => keyOf(sums, row).name }, ...leakedFields(sums), callsField(sums)]}
+				rows={sums.key.map((_, row) => row)}
+			/>
 		</section>
 	);
 }

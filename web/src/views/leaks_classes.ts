@@ -1,6 +1,7 @@
 /* The shapes in which never freed memory grows, as the server judges them, and their words. */
 import type { Finding, SumsTable } from '../api/generated';
 import { formatBytes, formatCount, formatTime } from '../text/units';
+import { keyOf } from './site_key';
 
 export interface LeakClass {
 	shape: string;
@@ -39,14 +40,11 @@ export interface Leak {
 /** What sums by function with shapes say. */
 export function leaksOf(sums: SumsTable): Leak[] {
 	const { shapes } = sums;
-	const keys = sums.keys[0]!;
 	if (!shapes) return [];
-	return sums.key.map((key, row) => ({
+	return sums.key.map((_, row) => ({
+		...keyOf(sums, row),
 		shape: shapes.shape[row]!,
 		trust: shapes.trust[row] ?? null,
-		name: keys.name[key ?? 0] ?? null,
-		file: keys.file?.[key ?? 0] ?? null,
-		line: keys.line?.[key ?? 0] ?? null,
 		bytes: sums.leaked[row]!,
 		rate: shapes.rate[row]!,
 		since: shapes.since_ns[row]!,

@@ -1,6 +1,7 @@
 /* How the program tuned its allocator: calls of mallopt, in their order. */
 import type { Mallopt } from '../api/generated';
 import { useAnswer } from '../api/answer';
+import { Rows, type Field } from '../components/rows';
 import { Shown, useSeen } from '../components/shown';
 import { SiteName } from '../components/site_name';
 import { dataPath } from '../state/state';
@@ -13,6 +14,14 @@ function Caller({ call }: { call: Mallopt }) {
 	const frame = call.backtrace[call.backtrace.length - 1];
 	return <SiteName name={frame?.function ?? null} file={frame?.source} line={frame?.line} />;
 }
+
+const FIELDS: Field<Mallopt>[] = [
+	{ head: 'parameter', text: true, cell: (call) => <code>{named(call)}</code> },
+	{ head: 'value', cell: ({ value }) => formatExact(value) },
+	{ head: 'taken', cell: ({ result }) => (result ? 'yes' : 'no') },
+	{ head: 'thread', cell: ({ thread }) => thread ?? '' },
+	{ head: 'called by', text: true, cell: (call) => <Caller call={call} /> },
+];
 
 function sentence(calls: Mallopt[]): string {
 	if (!calls.length) return 'The program did not call mallopt.';
@@ -28,34 +37,7 @@ export function Mallopts() {
 			{(calls) => (
 				<>
 					<h1>{sentence(calls)}</h1>
-					<div class="scroll-x" tabIndex={0} role="region" aria-label="calls of mallopt">
-						<table class="rows fit">
-							<thead>
-								<tr>
-									<th class="text">parameter</th>
-									<th>value</th>
-									<th>taken</th>
-									<th>thread</th>
-									<th class="text">called by</th>
-								</tr>
-							</thead>
-							<tbody>
-								{calls.map((call, i) => (
-									<tr key={i}>
-										<td class="text">
-											<code>{named(call)}</code>
-										</td>
-										<td>{formatExact(call.value)}</td>
-										<td>{call.result ? 'yes' : 'no'}</td>
-										<td>{call.thread ?? ''}</td>
-										<td class="text">
-											<Caller call={call} />
-										</td>
-									</tr>
-								))}
-							</tbody>
-						</table>
-					</div>
+					<Rows label="calls of mallopt" class="fit" fields={FIELDS} rows={calls} />
 				</>
 			)}
 		</Shown>

@@ -2,15 +2,18 @@
  * The largest places, or changes, of what is chosen: short tables whose rows and remainder add up to the whole. A place
  * is a line of own code and the call made there: the rows of `mallow report`.
  */
+import type { ComponentChildren } from 'preact';
 import type { SumsChange, SumsTable } from '../api/generated';
 import { useAnswer } from '../api/answer';
 import { Bytes, Count, Share } from '../components/amount';
+import { Rows, type Field } from '../components/rows';
 import { Shown } from '../components/shown';
 import { SiteName } from '../components/site_name';
 import { Spark } from '../charts/spark';
 import { measure } from '../state/measure';
-import { conditions, dataPath, go, linkTo, plainConditions } from '../state/state';
+import { conditions, dataPath, linkTo, plainConditions } from '../state/state';
 import { ChangeTable } from './change_table';
+import { keyOf, toFunction } from './site_key';
 import { formatBytes, formatChange, formatCount } from '../text/units';
 import type { Metric } from '../state/place';
 
@@ -25,51 +28,25 @@ export interface TopTable {
 	metric: Metric;
 }
 
-/* A place's function, opened in Sites. */
-const functionLink = (name: string | null, metric: Metric) => ({ page: 'sites' as const, metric, view: { by: 'function', sel: name ?? '' } });
-
-function Row({ sums, row, table }: { sums: SumsTable; row: number; table: TopTable }) {
-	const key = sums.key[row] ?? 0;
-	const keys = sums.keys[0]!;
-	const value = sums[table.column][row] ?? 0;
-	const change = functionLink(keys.name[key] ?? null, table.metric);
-	return (
-		<tr onClick={() => go(change)} class="link-row">
-			<td>{isCount(table) ? <Count value={value} /> : <Bytes value={value} />}</td>
-			<td>
-				<Share part={value} whole={sums.all[table.column]} />
-			</td>
-			<td class="spark-cell">
-				<Spark values={sums.curve[row] ?? []} leaked={table.column === 'leaked'} />
-			</td>
-			<td class="text site-cell">
-				<a href={linkTo(change)} onClick={(event) => event.stopPropagation()}>
-					<SiteName name={keys.name[key] ?? null} file={keys.file?.[key]} line={keys.line?.[key]} call={keys.call?.[key]} />
-				</a>
-			</td>
-		</tr>
-	);
-}
-
 const isCount = (table: TopTable) => table.column === 'calls' || table.column === 'temporary';
 
-/* What the rows leave out. */
-function Rest({ sums, table }: { sums: SumsTable; table: TopTable }) {
-	const shown = sums[table.column].reduce((sum, value) => sum + value, 0);
-	const rest = sums.all[table.column] - shown;
-	if (!rest) return null;
-	return (
-		<tr class="muted">
-			<td>{isCount(table) ? <Count value={rest} /> : <Bytes value={rest} />}</td>
-			<td>
-				<Share part={rest} whole={sums.all[table.column]} />
-			</td>
-			<td class="spark-cell" />
-			<td class="text">
-				<a href={linkTo({ page: 'sites', metric: table.metric })}>other places</a>
-			</td>
-		</tr>
-	);
+function fieldsOf(sums: SumsTable, { column, metric }: TopTable, amount: (value: number) => ComponentChildren): Field<number>[] {
+	return [
+		{ head: column, cell: (row) => amount(sums[column][row]!) },
+		{ head: 'share', cell: (row) => <Share part={sums[column][row]!} whole={sums.all[column]} /> },
+		{
+			head: 'over the run', class: 'spark-cell',
+			cell: (row) => <Spark values={sums.curve[row] ?? []} leaked={column === 'leaked'} />,
+		},
+		{
+			head: 'allocated by', text: true, attributes: () => ({ class: 'site-cell' }),
+			cell: (row) => (
+				<a href={linkTo(toFunction(keyOf(sums, row).name, metric))}>
+					<SiteName {...keyOf(sums, row)} />
+				</a>
+			),
+		},
+	];
 }
 
 /** freed: what is said of the end if nothing leaked. */
@@ -85,29 +62,25 @@ export function TopSites({ table, freed }: { table: TopTable; freed: string }) {
 		<section class="top-sites" aria-label={table.title}>
 			<Shown answer={answer} height={190}>
 				{(sums) => {
-					const whole = sums.all[table.column];
+					const { column, metric } = table;
+					const whole = sums.all[column];
+					const amount = (value: number) => (isCount(table) ? <Count value={value} /> : <Bytes value={value} />);
+					const rest = whole - sums[column].reduce((sum, value) => sum + value, 0);
 					return (
 						<>
 							<h2>
 								{table.title} <span class="muted">of {isCount(table) ? formatCount(whole) : formatBytes(whole)}</span>
 							</h2>
 							{whole ? (
-								<table class="rows">
-									<thead class="visually-hidden">
-										<tr>
-											<th>{table.column}</th>
-											<th>share</th>
-											<th>over the run</th>
-											<th>allocated by</th>
-										</tr>
-									</thead>
-									<tbody>
-										{sums.key.map((_, row) => (sums[table.column][row] ? <Row key={row} sums={sums} row={row} table={table} /> : null))}
-										<Rest sums={sums} table={table} />
-									</tbody>
-								</table>
+								<Rows
+									quiet
+									fields={fieldsOf(sums, table, amount)}
+									rows={sums.key.flatMap((_, row) => (sums[column][row] ? [row] : []))}
+									to={(row) => toFunction(keyOf(sums, row).name, metric)}
+									rest={rest ? [amount(rest), <Share part={rest} whole={whole} />, '', <a href={linkTo({ page: 'sites', metric })}>other places</a>] : null}
+								/>
 							) : (
-								<p class="muted">{(table.column === 'leaked' && freed) || 'None.'}</p>
+								<p class="muted">{(column === 'leaked' && freed) || 'None.'}</p>
 							)}
 						</>
 					);
@@ -134,7 +107,7 @@ export function TopChanges() {
 								{formatChange(data.change.all[column], format)}, from {format(data.before.all[column])} to {format(data.after.all[column])}
 							</span>
 						</h2>
-						<ChangeTable answer={data} measure={measure.value} by="function" />
+						<ChangeTable answer={data} measure={measure.value} />
 					</>
 				)}
 			</Shown>

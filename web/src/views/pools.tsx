@@ -1,8 +1,9 @@
 /* The program's own pools: what they handed out, and what of it was never given back. */
-import type { Pool, Pools as PoolsReport } from '../api/generated';
+import type { Pool, PoolSite, Pools as PoolsReport } from '../api/generated';
 import { framesOf, ownOf } from '../api/reports';
 import { useAnswer } from '../api/answer';
 import { Bytes, Count, Share } from '../components/amount';
+import { Rows, type Field } from '../components/rows';
 import { Shown, useSeen } from '../components/shown';
 import { SiteName } from '../components/site_name';
 import { dataPath, linkTo, place } from '../state/state';
@@ -19,6 +20,46 @@ function sentence({ pools, all }: PoolsReport): string {
 	return `${formatCount(pools.length)} pool${pools.length === 1 ? '' : 's'} handed out ${formatBytes(all.peak_bytes)} at most: ${nameOf(most)} has ${formatBytes(most.peak_bytes)}${kept}.`;
 }
 
+const neverFreed = (count: number) => (count ? { class: 'never-freed' } : {});
+
+function siteFields(report: PoolsReport): Field<PoolSite>[] {
+	return [
+		{ head: 'own peak', cell: (site) => <Bytes value={site.own_peak_bytes} /> },
+		{ head: 'never freed', cell: (site) => <Bytes value={site.leaked_bytes} />, attributes: (site) => neverFreed(site.leaked_bytes) },
+		{ head: 'in all', cell: (site) => <Bytes value={site.total_bytes} /> },
+		{ head: 'calls', cell: (site) => <Count value={site.calls} /> },
+		{
+			head: 'allocated by', text: true,
+			cell: ({ stack }) => {
+				const frame = ownOf(framesOf(report, stack));
+				return <SiteName name={frame?.function ?? null} file={frame?.file} line={frame?.line} />;
+			},
+		},
+	];
+}
+
+function poolFields({ pools }: PoolsReport): Field<Pool>[] {
+	const whole = pools.reduce((sum, one) => sum + one.peak_bytes, 0);
+	return [
+		{
+			head: 'pool', text: true,
+			cell: (pool) => (
+				<a href={linkTo({ page: 'allocations', conditions: { ...place.value.conditions, pool: nameOf(pool) } })}>
+					<b class="mono">{nameOf(pool)}</b>
+				</a>
+			),
+		},
+		{ head: 'own peak', cell: (pool) => <Bytes value={pool.peak_bytes} /> },
+		{ head: 'share', cell: (pool) => <Share part={pool.peak_bytes} whole={whole} /> },
+		{ head: 'never freed', cell: (pool) => <Bytes value={pool.leaked_bytes} />, attributes: (pool) => neverFreed(pool.leaked_bytes) },
+		{ head: 'calls', cell: (pool) => <Count value={pool.calls} /> },
+		{ head: 'frees', cell: (pool) => <Count value={pool.frees} /> },
+		{ head: 'resets', cell: (pool) => <Count value={pool.resets} /> },
+		{ head: 'freed by resets', cell: (pool) => <Count value={pool.implicit_frees} /> },
+		{ head: 'wrong frees', cell: (pool) => <Count value={pool.wrong_frees} />, attributes: (pool) => neverFreed(pool.wrong_frees) },
+	];
+}
+
 function Sites({ report, pool }: { report: PoolsReport; pool: Pool }) {
 	const more = pool.site_count - Math.min(SITES, pool.sites.length);
 	return (
@@ -26,50 +67,13 @@ function Sites({ report, pool }: { report: PoolsReport; pool: Pool }) {
 			<h2>
 				{nameOf(pool)} <span class="muted">{formatBytes(pool.peak_bytes)}</span>
 			</h2>
-			<div class="scroll-x" tabIndex={0} role="region" aria-label={`who uses pool ${nameOf(pool)}`}>
-				<table class="rows fit">
-					<thead>
-						<tr>
-							<th>own peak</th>
-							<th>never freed</th>
-							<th>in all</th>
-							<th>calls</th>
-							<th class="text">allocated by</th>
-						</tr>
-					</thead>
-					<tbody>
-						{pool.sites.slice(0, SITES).map((site) => {
-							const frame = ownOf(framesOf(report, site.stack));
-							return (
-								<tr key={site.stack}>
-									<td>
-										<Bytes value={site.own_peak_bytes} />
-									</td>
-									<td class={site.leaked_bytes ? 'never-freed' : ''}>
-										<Bytes value={site.leaked_bytes} />
-									</td>
-									<td>
-										<Bytes value={site.total_bytes} />
-									</td>
-									<td>
-										<Count value={site.calls} />
-									</td>
-									<td class="text">
-										<SiteName name={frame?.function ?? null} file={frame?.file} line={frame?.line} />
-									</td>
-								</tr>
-							);
-						})}
-						{more > 0 ? (
-							<tr class="muted">
-								<td class="text" colSpan={5}>
-									{formatCount(more)} more sites
-								</td>
-							</tr>
-						) : null}
-					</tbody>
-				</table>
-			</div>
+			<Rows
+				label={`who uses pool ${nameOf(pool)}`}
+				class="fit"
+				fields={siteFields(report)}
+				rows={pool.sites.slice(0, SITES)}
+				rest={more > 0 ? [`${formatCount(more)} more sites`] : null}
+			/>
 		</section>
 	);
 }
@@ -82,58 +86,7 @@ export function Pools() {
 			{(report) => (
 				<>
 					<h1>{sentence(report)}</h1>
-					<div class="scroll-x" tabIndex={0} role="region" aria-label="pools">
-						<table class="rows">
-							<thead>
-								<tr>
-									<th class="text">pool</th>
-									<th>own peak</th>
-									<th>share</th>
-									<th>never freed</th>
-									<th>calls</th>
-									<th>frees</th>
-									<th>resets</th>
-									<th>freed by resets</th>
-									<th>wrong frees</th>
-								</tr>
-							</thead>
-							<tbody>
-								{report.pools.map((pool) => (
-									<tr key={pool.address + nameOf(pool)}>
-										<td class="text">
-											<a href={linkTo({ page: 'allocations', conditions: { ...place.value.conditions, pool: nameOf(pool) } })}>
-												<b class="mono">{nameOf(pool)}</b>
-											</a>
-										</td>
-										<td>
-											<Bytes value={pool.peak_bytes} />
-										</td>
-										<td>
-											<Share part={pool.peak_bytes} whole={report.pools.reduce((sum, one) => sum + one.peak_bytes, 0)} />
-										</td>
-										<td class={pool.leaked_bytes ? 'never-freed' : ''}>
-											<Bytes value={pool.leaked_bytes} />
-										</td>
-										<td>
-											<Count value={pool.calls} />
-										</td>
-										<td>
-											<Count value={pool.frees} />
-										</td>
-										<td>
-											<Count value={pool.resets} />
-										</td>
-										<td>
-											<Count value={pool.implicit_frees} />
-										</td>
-										<td class={pool.wrong_frees ? 'never-freed' : ''}>
-											<Count value={pool.wrong_frees} />
-										</td>
-									</tr>
-								))}
-							</tbody>
-						</table>
-					</div>
+					<Rows label="pools" fields={poolFields(report)} rows={report.pools} />
 					{report.pools.map((pool) => (
 						<Sites key={pool.address + nameOf(pool)} report={report} pool={pool} />
 					))}

@@ -1,13 +1,15 @@
 /* The processes of a run: who started whom, and when each had how much. */
+import type { ComponentChildren } from 'preact';
 import { useEffect, useMemo, useState } from 'preact/hooks';
 import type { Recording, Series, Summary } from '../api/generated';
 import { fetchAnswer, useAnswer } from '../api/answer';
 import { target } from '../api/client';
 import { Bytes, Count } from '../components/amount';
+import { Rows, type Field } from '../components/rows';
 import { baseName } from '../components/site_name';
 import { chooseRecording, toRecording } from '../frame/recordings';
 import { family as ofRun, familyId, merged } from '../state/limits';
-import { facts, go, linkTo, recordings } from '../state/state';
+import { facts, linkTo, recordings, type Change } from '../state/state';
 import { formatBytes, formatCount, formatPercent, formatTime } from '../text/units';
 import { processRows, sumCurves, type ProcessRow } from './process_tree';
 import '../styles/processes.css';
@@ -73,6 +75,71 @@ function useCurves(rows: ProcessRow[]): Map<string, number[]> {
 	return curves;
 }
 
+/* Of all members together. */
+const sumOf = (members: Recording[], what: 'final_allocated' | 'total' | 'calls'): number => members.reduce((sum, one) => sum + one[what], 0);
+
+/* The id of the line of all processes together. */
+const ALL = 'all';
+
+interface Line {
+	/** Of a recording, or ALL. */
+	id: string;
+	row: ProcessRow;
+	members: Recording[];
+	/** null: not known yet. */
+	peak: number | null;
+	lane: { values: number[] | undefined; most: number };
+	to: Change;
+	current: boolean;
+}
+
+function Name({ line: { id, row, to } }: { line: Line }) {
+	const { path, cmdline } = row.recording;
+	if (id === ALL)
+		return (
+			<a href={linkTo(to)} title="sums, flame graph and sites of all of them">
+				<b>all as one</b>
+			</a>
+		);
+	return (
+		<a href={linkTo(to)}>
+			<b>{nameOf(row.recording)}</b> <span class="muted">{baseName(path)} · {cmdline.slice(0, 80)}</span>
+		</a>
+	);
+}
+
+const fieldsOf = (length: number): Field<Line>[] => [
+	{
+		head: 'process', text: true, cell: (line) => <Name line={line} />,
+		attributes: ({ id, row: { recording, level } }) =>
+			id === ALL ? {} : { class: 'process-name', title: `${recording.path}\n${recording.cmdline}`, style: { paddingLeft: `${8 + (level - 1) * 16}px` } },
+	},
+	{ head: 'pid', cell: ({ id, row }) => (id === ALL ? '' : row.recording.pid) },
+	{ head: 'from', cell: ({ id, row }) => (id === ALL ? '' : formatTime(row.start)) },
+	{ head: 'ran', cell: ({ row }) => formatTime(row.length) },
+	{ head: 'most live', cell: ({ peak }) => (peak === null ? '' : <Bytes value={peak} />) },
+	{ head: 'left at its end', cell: ({ members }) => <Bytes value={sumOf(members, 'final_allocated')} /> },
+	{ head: 'allocated', cell: ({ members }) => <Bytes value={sumOf(members, 'total')} /> },
+	{ head: 'calls', cell: ({ members }) => <Count value={sumOf(members, 'calls')} /> },
+	{
+		head: `live, over ${formatTime(length)}`, text: true, class: 'lane-cell',
+		cell: ({ row, lane }) => <Lane row={row} length={length} {...lane} />,
+	},
+];
+
+/* What of small processes is said in one row. */
+const restOf = (small: Recording[], open: () => void): ComponentChildren[] => [
+	<button type="button" class="plain" onClick={open}>
+		{formatCount(small.length)} more, each below {formatPercent(1, 100)} of all
+	</button>,
+	'', '', '',
+	<Bytes value={Math.max(...small.map(({ peak }) => peak))} />,
+	<Bytes value={sumOf(small, 'final_allocated')} />,
+	<Bytes value={sumOf(small, 'total')} />,
+	<Count value={sumOf(small, 'calls')} />,
+	'at most',
+];
+
 export function Processes() {
 	const [all, setAll] = useState(false);
 	const list = recordings.value ?? [];
@@ -94,111 +161,30 @@ export function Processes() {
 	const sum: ProcessRow = { recording: { ...(family[0] ?? ({} as Recording)), peak: Math.max(peak?.bytes ?? 0, ...together) }, level: 1, start: 0, length: tree.length };
 	const asOne = toRecording(familyId(family[0]?.id ?? ''));
 	const others = list.length - family.length;
+	const lines: Line[] = tree.rows.map((row) => ({
+		id: row.recording.id, row, members: [row.recording], peak: row.recording.peak,
+		lane: { values: curves.get(row.recording.id), most },
+		to: toRecording(row.recording.id), current: row.recording.id === id && !merged.value,
+	}));
+	if (family.length > 1)
+		lines.unshift({
+			id: ALL, row: sum, members: family, peak: peak && peak.bytes,
+			lane: { values: together, most: sum.recording.peak }, to: asOne, current: merged.value,
+		});
 	return (
 		<>
 			<h1>{sentence(family, peak)}</h1>
-			<div class="scroll-x" tabIndex={0} role="region" aria-label="processes, who started whom">
-				<table class="rows processes">
-					<thead>
-						<tr>
-							<th class="text">process</th>
-							<th>pid</th>
-							<th>from</th>
-							<th>ran</th>
-							<th>most live</th>
-							<th>left at its end</th>
-							<th>allocated</th>
-							<th>calls</th>
-							<th class="text lane-cell">live, over {formatTime(tree.length)}</th>
-						</tr>
-					</thead>
-					<tbody>
-						{family.length > 1 ? (
-							<tr class="process-sum link-row" aria-current={merged.value ? 'true' : undefined} onClick={() => go(asOne)}>
-								<td class="text">
-									<a href={linkTo(asOne)} onClick={(event) => event.stopPropagation()} title="sums, flame graph and sites of all of them">
-										<b>all as one</b>
-									</a>
-								</td>
-								<td />
-								<td />
-								<td>{formatTime(tree.length)}</td>
-								<td>
-									{peak ? <Bytes value={peak.bytes} /> : null}
-								</td>
-								<td>
-									<Bytes value={family.reduce((bytes, one) => bytes + one.final_allocated, 0)} />
-								</td>
-								<td>
-									<Bytes value={family.reduce((bytes, one) => bytes + one.total, 0)} />
-								</td>
-								<td>
-									<Count value={family.reduce((calls, one) => calls + one.calls, 0)} />
-								</td>
-								<td class="text lane-cell">
-									<Lane row={sum} length={tree.length} values={together} most={sum.recording.peak} />
-								</td>
-							</tr>
-						) : null}
-						{tree.rows.map((row) => {
-							const { recording } = row;
-							const change = toRecording(recording.id);
-							return (
-								<tr key={recording.id} class="link-row" aria-current={recording.id === id && !merged.value ? 'true' : undefined} onClick={() => go(change)}>
-									<td class="text process-name" title={`${recording.path}\n${recording.cmdline}`} style={{ paddingLeft: `${8 + (row.level - 1) * 16}px` }}>
-										<a href={linkTo(change)} onClick={(event) => event.stopPropagation()}>
-											<b>{nameOf(recording)}</b> <span class="muted">{baseName(recording.path)} · {recording.cmdline.slice(0, 80)}</span>
-										</a>
-									</td>
-									<td>{recording.pid}</td>
-									<td>{formatTime(row.start)}</td>
-									<td>{formatTime(row.length)}</td>
-									<td>
-										<Bytes value={recording.peak} />
-									</td>
-									<td>
-										<Bytes value={recording.final_allocated} />
-									</td>
-									<td>
-										<Bytes value={recording.total} />
-									</td>
-									<td>
-										<Count value={recording.calls} />
-									</td>
-									<td class="text lane-cell">
-										<Lane row={row} length={tree.length} values={curves.get(recording.id)} most={most} />
-									</td>
-								</tr>
-							);
-						})}
-						{tree.small.length ? (
-							<tr class="muted">
-								<td class="text">
-									<button type="button" class="plain" onClick={() => setAll(true)}>
-										{formatCount(tree.small.length)} more, each below {formatPercent(1, 100)} of all
-									</button>
-								</td>
-								<td />
-								<td />
-								<td />
-								<td>
-									<Bytes value={Math.max(...tree.small.map(({ peak }) => peak))} />
-								</td>
-								<td>
-									<Bytes value={tree.small.reduce((bytes, one) => bytes + one.final_allocated, 0)} />
-								</td>
-								<td>
-									<Bytes value={tree.small.reduce((bytes, one) => bytes + one.total, 0)} />
-								</td>
-								<td>
-									<Count value={tree.small.reduce((calls, one) => calls + one.calls, 0)} />
-								</td>
-								<td class="text">at most</td>
-							</tr>
-						) : null}
-					</tbody>
-				</table>
-			</div>
+			<Rows
+				label="processes, who started whom"
+				class="processes"
+				fields={fieldsOf(tree.length)}
+				rows={lines}
+				id={({ id }) => id}
+				to={({ to }) => to}
+				rowClass={({ id }) => (id === ALL ? 'process-sum' : '')}
+				current={({ current }) => current}
+				rest={tree.small.length ? restOf(tree.small, () => setAll(true)) : null}
+			/>
 			{others > 0 ? (
 				<button type="button" class="plain" onClick={chooseRecording}>
 					{formatCount(others)} more recordings, of other runs

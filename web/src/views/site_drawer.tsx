@@ -13,7 +13,7 @@ import { copy } from '../state/say';
 import { dataPath, go, linkTo, place, plainConditions, standingConditions } from '../state/state';
 import { shortName } from '../text/names';
 import { formatBytes, formatCount, formatTime } from '../text/units';
-import { conditionOf, type By } from './site_key';
+import { conditionOf, keyOf, type By } from './site_key';
 
 const POINTS = 200;
 
@@ -30,8 +30,8 @@ function sentence(sums: SumsTable, threads: SumsTable | null): string {
 
 /* Which threads freed it: "freed by drain, main". */
 function freedBy(sums: SumsTable): string {
-	const names = sums.key.flatMap((key, row) => {
-		const name = sums.keys[0]!.name[key ?? 0];
+	const names = sums.key.flatMap((_, row) => {
+		const { name } = keyOf(sums, row);
 		return name && name !== '[no thread]' ? [`${name} (${formatCount(sums.calls[row] ?? 0)})`] : [];
 	});
 	return names.length ? names.join(', ') : 'nowhere';
@@ -48,7 +48,7 @@ export function SiteDrawer({ by, sel, onClose }: { by: By; sel: string; onClose:
 	const sizes = useAnswer<SumsTable>(dataPath('sums'), { ...params, by: 'size', sort_by: 'key' });
 	const lifetimes = useAnswer<SumsTable>(ended, { ...params, by: 'lifetime', sort_by: 'key' });
 	const sites = useAnswer<SumsTable>(by === 'site' ? null : dataPath('sums'), { ...params, count: 8 });
-	const stack = by === 'site' ? Number(sel) : (sites.data?.keys[0]?.backtrace_id?.[sites.data.key[0] ?? 0] ?? null);
+	const stack = by === 'site' ? Number(sel) : (sites.data ? keyOf(sites.data, 0).stack : null);
 	const backtrace = useAnswer<Backtrace>(stack === null ? null : dataPath(`backtrace/${stack}`));
 	const copyStack = () => {
 		const frames = backtrace.data?.frames;
@@ -60,7 +60,7 @@ export function SiteDrawer({ by, sel, onClose }: { by: By; sel: string; onClose:
 		return true;
 	});
 	const own = place.value.conditions;
-	const name = whole.data ? (whole.data.keys[0]?.name[whole.data.key[0] ?? 0] ?? sel) : sel;
+	const name = (whole.data && keyOf(whole.data, 0).name) ?? sel;
 	const short = shortName(name);
 	// A suppression is compared with whole names.
 	const suppress = [own.suppress, `leak:${name.includes(short) ? short : name}`].filter(Boolean).join('\n');

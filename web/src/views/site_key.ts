@@ -1,5 +1,7 @@
 /* A row of /sums, and the condition that chooses what is in it. */
 import type { SumsTable } from '../api/generated';
+import type { Metric } from '../state/place';
+import type { Change } from '../state/state';
 import { exactly } from '../text/names';
 
 export type By = 'site' | 'function' | 'file' | 'module' | 'thread';
@@ -25,15 +27,27 @@ export interface SiteRow {
 	sums: SumsTable;
 }
 
-export function siteRow(sums: SumsTable, row: number, by: By): SiteRow {
+/** What a row is called, and where that is. */
+export function keyOf(sums: SumsTable, row: number): Pick<SiteRow, 'name' | 'file' | 'line' | 'call'> & { stack: number | null; thread: number | null } {
 	const keys = sums.keys[0]!;
 	const key = sums.key[row] ?? 0;
-	const name = keys.name[key] ?? null;
-	const id = keys.backtrace_id?.[key];
-	const thread = keys.thread?.[key];
-	const sel = by === 'site' ? String(id ?? '') : by === 'thread' ? String(thread ?? name ?? '') : (name ?? '');
-	return { sel, by, name, file: keys.file?.[key] ?? null, line: keys.line?.[key] ?? null, call: keys.call?.[key] ?? null, row, sums };
+	return {
+		name: keys.name[key] ?? null, file: keys.file?.[key] ?? null, line: keys.line?.[key] ?? null, call: keys.call?.[key] ?? null,
+		stack: keys.backtrace_id?.[key] ?? null, thread: keys.thread?.[key] ?? null,
+	};
 }
+
+export function siteRow(sums: SumsTable, row: number, by: By): SiteRow {
+	const { stack, thread, ...key } = keyOf(sums, row);
+	const sel = by === 'site' ? String(stack ?? '') : by === 'thread' ? String(thread ?? key.name ?? '') : (key.name ?? '');
+	return { ...key, sel, by, row, sums };
+}
+
+/** Sites, with a function opened. */
+export const toFunction = (name: string | null, metric: Metric): Change => ({ page: 'sites', metric, view: { by: 'function', sel: name ?? '' } });
+
+/** Sites, with a stack opened. */
+export const toStack = (stack: number | null): Change => ({ page: 'sites', view: { sel: String(stack ?? '') } });
 
 /** The condition for what a row counts; {}: there is none, as for code without a name. */
 export function conditionOf(by: By, sel: string): Record<string, string> {

@@ -133,7 +133,7 @@ function Changes() {
 						{format(data.before.all[column])} to {format(data.after.all[column])}.
 					</h1>
 					<Bar />
-					<ChangeTable answer={data} measure={measure.value} by={by} />
+					<ChangeTable answer={data} measure={measure.value} />
 				</>
 			)}
 		</Shown>

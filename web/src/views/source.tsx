@@ -6,6 +6,7 @@ import { inFile } from '../api/file';
 import { Bytes, Count, Share } from '../components/amount';
 import { Drawer } from '../components/drawer';
 import { Nothing } from '../components/nothing';
+import { Rows } from '../components/rows';
 import { Shown } from '../components/shown';
 import { baseName, SiteName } from '../components/site_name';
 import { isNarrow, Table, type Column } from '../components/table';
@@ -14,13 +15,13 @@ import { dataPath, go, linkTo, place, plainConditions, summary } from '../state/
 import { store, stored } from '../state/stored';
 import { formatBytes, formatCount, formatPercent } from '../text/units';
 import { metricWords, whenWords } from './moment_words';
+import { keyOf, toStack } from './site_key';
 import { costsOf, editorLink, linesOf, TAB, type SourceLine } from './source_lines';
 import '../styles/source.css';
 
 const FILES = 200;
 const LINES = 20000;
 const SITES = 2000;
-
 function Editor({ pattern, onChange }: { pattern: string; onChange: (pattern: string) => void }) {
 	const set = (text: string) => {
 		onChange(text);
@@ -122,34 +123,24 @@ function LineDrawer({ file, line, onClose }: { file: string; line: SourceLine; o
 					const keys = data.keys[0]!;
 					const rows = data.key.flatMap((key, row) => (keys.file?.[key ?? -1] === file && keys.line?.[key ?? -1] === line.number ? [row] : []));
 					if (!rows.length) return <p class="muted">It asked for nothing itself: what it called did.</p>;
+					const value = (row: number) => (measure.value.format === formatBytes ? <Bytes value={data[by][row]!} /> : <Count value={data[by][row]!} />);
 					return (
-						<table class="rows fit">
-							<thead>
-								<tr>
-									<th>{measure.value.word}</th>
-									<th>calls</th>
-									<th class="text">site</th>
-								</tr>
-							</thead>
-							<tbody>
-								{rows.map((row) => {
-									const key = data.key[row]!;
-									return (
-										<tr key={row}>
-											<td>{measure.value.format === formatBytes ? <Bytes value={data[by][row]!} /> : <Count value={data[by][row]!} />}</td>
-											<td>
-												<Count value={data.calls[row]!} />
-											</td>
-											<td class="text">
-												<a href={linkTo({ page: 'sites', view: { sel: String(keys.backtrace_id?.[key] ?? '') } })}>
-													<SiteName name={keys.name[key] ?? null} call={keys.call?.[key]} />
-												</a>
-											</td>
-										</tr>
-									);
-								})}
-							</tbody>
-						</table>
+						<Rows
+							class="fit"
+							fields={[
+								{ head: measure.value.word, cell: value },
+								{ head: 'calls', cell: (row) => <Count value={data.calls[row]!} /> },
+								{
+									head: 'site', text: true,
+									cell: (row) => (
+										<a href={linkTo(toStack(keyOf(data, row).stack))}>
+											<SiteName name={keyOf(data, row).name} call={keyOf(data, row).call} />
+										</a>
+									),
+								},
+							]}
+							rows={rows}
+						/>
 					);
 				}}
 			</Shown>

@@ -1,6 +1,6 @@
 /* The address space at a moment: which pages are in use, how full they are, and who keeps them. */
 import { useEffect, useMemo, useState } from 'preact/hooks';
-import type { Allocations, Series, Space } from '../api/generated';
+import type { Allocation, Allocations, Keeper, Series, Space } from '../api/generated';
 import { useAnswer } from '../api/answer';
 import { inFile } from '../api/file';
 import { isSampled, resample, sampledSteps } from '../charts/strip/strip_data';
@@ -8,6 +8,7 @@ import { laneName, SpaceMap, type SpaceColour } from '../charts/space/space_map'
 import { entryOf, PAGE, type Chosen } from '../charts/space/layout';
 import { Bytes } from '../components/amount';
 import { Nothing } from '../components/nothing';
+import { Rows, type Field } from '../components/rows';
 import { Shown, useSeen } from '../components/shown';
 import { SiteName } from '../components/site_name';
 import { Switch } from '../components/switch';
@@ -16,6 +17,7 @@ import { dataPath, go, linkTo, place, spaceParams } from '../state/state';
 import { exactly } from '../text/names';
 import { formatBytes, formatCount, formatExact, formatPercent, formatTime } from '../text/units';
 import { addressText, livedText, nanoseconds } from './block_text';
+import { toStack } from './site_key';
 import { hex, LaneTable } from './space_lanes';
 import '../styles/space.css';
 
@@ -70,46 +72,57 @@ function Resident({ cell }: { cell: Cell }) {
 	return words ? <p class="resident">{words}</p> : null;
 }
 
+const KEEPERS: Field<Keeper>[] = [
+	{ head: 'pages', cell: ({ pages }) => formatBytes(pages * PAGE), attributes: ({ pages }) => ({ title: `${formatExact(pages)} pages` }) },
+	{
+		head: 'kept by', cell: (one) => <Bytes value={one.kept_by_bytes} />,
+		attributes: (one) => ({ title: `${formatExact(one.kept_by_blocks)} blocks` }),
+	},
+	{ head: '× ', cell: ({ pages, kept_by_bytes: bytes }) => (bytes ? `×${Math.round((pages * PAGE) / bytes)}` : '') },
+	{
+		head: 'blocks of', text: true,
+		cell: ({ name, others }) =>
+			others ? (
+				`${formatCount(others)} others`
+			) : (
+				<a href={linkTo({ conditions: { ...place.value.conditions, allocated_by: exactly(name ?? '') } })} title="only its blocks">
+					<SiteName name={name} />
+				</a>
+			),
+	},
+];
+
 /* Whose blocks keep pages that would be empty without them. */
 function Kept({ space }: { space: Space }) {
 	return (
 		<section aria-label="who keeps pages" class="space-kept">
 			<h2>Kept for one function alone</h2>
-			<div class="scroll-x" tabIndex={0} role="region" aria-label="functions by the pages that they alone keep">
-				<table class="rows fit">
-					<thead>
-						<tr>
-							<th>pages</th>
-							<th>kept by</th>
-							<th>× </th>
-							<th class="text">blocks of</th>
-						</tr>
-					</thead>
-					<tbody>
-						{space.kept.map((one) => (
-							<tr key={one.name ?? `others ${one.others}`} class={one.others ? 'muted' : ''}>
-								<td title={`${formatExact(one.pages)} pages`}>{formatBytes(one.pages * PAGE)}</td>
-								<td title={`${formatExact(one.kept_by_blocks)} blocks`}>
-									<Bytes value={one.kept_by_bytes} />
-								</td>
-								<td>{one.kept_by_bytes ? `×${Math.round((one.pages * PAGE) / one.kept_by_bytes)}` : ''}</td>
-								<td class="text">
-									{one.others ? (
-										`${formatCount(one.others)} others`
-									) : (
-										<a href={linkTo({ conditions: { ...place.value.conditions, allocated_by: exactly(one.name ?? '') } })} title="only its blocks">
-											<SiteName name={one.name} />
-										</a>
-									)}
-								</td>
-							</tr>
-						))}
-					</tbody>
-				</table>
-			</div>
+			<Rows label="functions by the pages that they alone keep" class="fit" fields={KEEPERS} rows={space.kept} rowClass={({ others }) => (others ? 'muted' : '')} />
 		</section>
 	);
 }
+
+const BLOCK_FIELDS: Field<Allocation>[] = [
+	{
+		head: 'address',
+		cell: (block) => (
+			<a href={linkTo({ page: 'allocations', view: { row: '' }, conditions: { ...place.value.conditions, address_min: String(block.address), address_max: String(block.address) } })}>
+				<code>{addressText(block)}</code>
+			</a>
+		),
+	},
+	{ head: 'size', cell: ({ size }) => <Bytes value={size} /> },
+	{ head: 'since', cell: (block) => formatTime(nanoseconds(block.timestamp_relative)) },
+	{ head: 'lives', cell: livedText, attributes: ({ deallocation }) => ({ class: deallocation ? '' : 'never-freed' }) },
+	{
+		head: 'allocated by', text: true,
+		cell: ({ site, backtrace_id: stack }) => (
+			<a href={linkTo(toStack(stack))}>
+				<SiteName {...(site ?? { name: null })} />
+			</a>
+		),
+	},
+];
 
 /* Who keeps this page alive: the blocks with a byte in the cell. */
 function Page({ space, chosen }: { space: Space; chosen: Chosen }) {
@@ -138,43 +151,12 @@ function Page({ space, chosen }: { space: Space; chosen: Chosen }) {
 			</h2>
 			<Shown answer={answer} height={48}>
 				{(data) => (
-					<table class="rows fit">
-						<thead>
-							<tr>
-								<th>address</th>
-								<th>size</th>
-								<th>since</th>
-								<th>lives</th>
-								<th class="text">allocated by</th>
-							</tr>
-						</thead>
-						<tbody>
-							{[...data.allocations].reverse().map((block) => (
-								<tr key={block.number}>
-									<td>
-										<a href={linkTo({ page: 'allocations', view: { row: '' }, conditions: { ...place.value.conditions, address_min: String(block.address), address_max: String(block.address) } })}>
-											<code>{addressText(block)}</code>
-										</a>
-									</td>
-									<td>
-										<Bytes value={block.size} />
-									</td>
-									<td>{formatTime(nanoseconds(block.timestamp_relative))}</td>
-									<td class={block.deallocation ? '' : 'never-freed'}>{livedText(block)}</td>
-									<td class="text">
-										<a href={linkTo({ page: 'sites', view: { sel: String(block.backtrace_id) } })}>
-											<SiteName name={block.site?.name ?? null} file={block.site?.file} line={block.site?.line} call={block.site?.call} />
-										</a>
-									</td>
-								</tr>
-							))}
-							{blocks > BLOCKS ? (
-								<tr class="muted">
-									<td>{formatCount(blocks - BLOCKS)} more</td>
-								</tr>
-							) : null}
-						</tbody>
-					</table>
+					<Rows
+						class="fit"
+						fields={BLOCK_FIELDS}
+						rows={[...data.allocations].reverse()}
+						rest={blocks > BLOCKS ? [`${formatCount(blocks - BLOCKS)} more`, ''] : null}
+					/>
 				)}
 			</Shown>
 		</section>

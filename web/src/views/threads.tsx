@@ -6,6 +6,7 @@ import type { SumColumn } from '../charts/bars';
 import { Spark } from '../charts/spark';
 import { Share } from '../components/amount';
 import { Nothing } from '../components/nothing';
+import { Rows, type Field } from '../components/rows';
 import { Shown, useSeen } from '../components/shown';
 import { liveTable } from '../state/limits';
 import { measure } from '../state/measure';
@@ -70,52 +71,36 @@ function sentence(rows: ThreadGroup[], columns: ThreadGroup[], matrix: number[][
 	return `${parts.join('; ')}.`;
 }
 
-const Tid = ({ of }: { of: ThreadGroup }) => <span class="muted">{tidOf(of)}</span>;
+const Named = ({ group }: { group: ThreadGroup }) => (
+	<>
+		{group.name} <span class="muted">{tidOf(group)}</span>
+	</>
+);
 
 function Matrix({ rows, columns, matrix, whole }: { rows: ThreadGroup[]; columns: ThreadGroup[]; matrix: number[][]; whole: number }) {
 	const { format } = measure.value;
 	const most = Math.max(1, ...matrix.flat());
+	const fields: Field<{ group: ThreadGroup; values: number[] }>[] = [
+		{ head: 'allocated by ↓ freed by →', text: true, names: true, cell: ({ group }) => <Named group={group} /> },
+		...columns.map((column, x) => {
+			const never = column.threads[0] === null;
+			return {
+				head: <Named group={never ? { ...column, name: 'never freed' } : column} />,
+				cell: ({ values }: { values: number[] }) => (values[x] ? format(values[x]) : ''),
+				attributes: ({ group, values }: { group: ThreadGroup; values: number[] }) => ({
+					class: never ? 'matrix-never' : column.key === group.key ? 'matrix-self' : 'matrix-other',
+					style: { '--part': `${Math.round((100 * values[x]!) / most)}%` },
+					title: values[x] ? `${group.name}, ${never ? 'never freed' : `freed by ${column.name}`}: ${format(values[x])}, ${formatPercent(values[x], whole)}` : undefined,
+				}),
+			};
+		}),
+	];
 	return (
 		<section aria-label="who frees for whom">
 			<h2>
 				Allocated by, and freed by <span class="muted">{format(whole)}</span>
 			</h2>
-			<div class="scroll-x" tabIndex={0} role="region" aria-label="allocated by, in rows, and freed by, in columns">
-				<table class="rows matrix">
-					<thead>
-						<tr>
-							<th class="text">allocated by ↓ freed by →</th>
-							{columns.map((column) => (
-								<th key={column.key}>{column.threads[0] === null ? 'never freed' : column.name} <Tid of={column} /></th>
-							))}
-						</tr>
-					</thead>
-					<tbody>
-						{rows.map((row, y) => (
-							<tr key={row.key}>
-								<th class="text" scope="row">
-									{row.name} <Tid of={row} />
-								</th>
-								{columns.map((column, x) => {
-									const value = matrix[y]![x]!;
-									const never = column.threads[0] === null;
-									const alike = column.key === row.key;
-									return (
-										<td
-											key={column.key}
-											class={`${never ? 'matrix-never' : alike ? 'matrix-self' : 'matrix-other'}`}
-											style={{ '--part': `${Math.round((100 * value) / most)}%` }}
-											title={value ? `${row.name}, ${never ? 'never freed' : `freed by ${column.name}`}: ${format(value)}, ${formatPercent(value, whole)}` : undefined}
-										>
-											{value ? format(value) : ''}
-										</td>
-									);
-								})}
-							</tr>
-						))}
-					</tbody>
-				</table>
-			</div>
+			<Rows label="allocated by, in rows, and freed by, in columns" class="matrix" fields={fields} rows={rows.map((group, y) => ({ group, values: matrix[y]! }))} id={({ group }) => group.key} />
 		</section>
 	);
 }
@@ -146,6 +131,35 @@ function Drawn({ data, curves, open, toggle }: { data: SumsTable; curves: SumsTa
 	}, [data, open, column]);
 	const whole = data.all[column];
 	const shown = rows.slice(0, SHOWN);
+	const fields: Field<{ group: ThreadGroup; sides: Sides }>[] = [
+		{
+			head: 'thread', text: true,
+			cell: ({ group }) =>
+				group.group ? (
+					<button type="button" class="plain" aria-expanded="false" onClick={() => toggle(group.key)} title="show each thread">
+						▸ {group.name} <span class="muted">{formatCount(group.threads.length)} threads</span>
+					</button>
+				) : (
+					<a href={linkTo({ page: 'sites', conditions: { ...place.value.conditions, ...(group.threads[0] === null ? {} : { thread: String(group.threads[0]) }) } })}>
+						<Named group={group} />
+					</a>
+				),
+		},
+		{ head: ended ? WORDS[column] : measure.value.word, cell: ({ sides }) => format(sides.all) },
+		{ head: 'share', cell: ({ sides }) => <Share part={sides.all} whole={whole} /> },
+		...(ended
+			? [
+				{ head: 'freed by itself', cell: ({ sides }: { sides: Sides }) => format(sides.self) },
+				{ head: 'by others', cell: ({ sides }: { sides: Sides }) => format(sides.others) },
+				{
+					head: 'never freed', cell: ({ sides }: { sides: Sides }) => format(sides.never),
+					attributes: ({ sides }: { sides: Sides }) => ({ class: sides.never ? 'never-freed' : '' }),
+				},
+			]
+			: []),
+		{ head: 'live at most', cell: ({ group }) => formatBytes(liveOf(group)) },
+		{ head: 'live over the run', text: 'head', cell: ({ group }) => <Spark values={curveOf(group)} /> },
+	];
 	const curveOf = (group: ThreadGroup): number[] => {
 		const keys = curves?.keys[0];
 		if (!curves || !keys) return [];
@@ -161,67 +175,14 @@ function Drawn({ data, curves, open, toggle }: { data: SumsTable; curves: SumsTa
 			<h1>{sentence(rows, columns, matrix, all, column)}</h1>
 			{data.rows ? null : <Nothing />}
 			<section aria-label="threads">
-				<div class="scroll-x" tabIndex={0} role="region" aria-label="threads, what they allocated and what became of it">
-					<table class="rows fit">
-						<thead>
-							<tr>
-								<th class="text">thread</th>
-								<th>{liveTable.value ? measure.value.word : WORDS[column]}</th>
-								<th>share</th>
-								{ended ? (
-									<>
-										<th>freed by itself</th>
-										<th>by others</th>
-										<th>never freed</th>
-									</>
-								) : null}
-								<th>live at most</th>
-								<th class="text">live over the run</th>
-							</tr>
-						</thead>
-						<tbody>
-							{shown.map((group, i) => {
-								const sides = sidesOf(group, matrix[i]!, columns);
-								return (
-									<tr key={group.key}>
-										<td class="text">
-											{group.group ? (
-												<button type="button" class="plain" aria-expanded="false" onClick={() => toggle(group.key)} title="show each thread">
-													▸ {group.name} <span class="muted">{formatCount(group.threads.length)} threads</span>
-												</button>
-											) : (
-												<a href={linkTo({ page: 'sites', conditions: { ...place.value.conditions, ...(group.threads[0] === null ? {} : { thread: String(group.threads[0]) }) } })}>
-													{group.name} <Tid of={group} />
-												</a>
-											)}
-										</td>
-										<td>{format(sides.all)}</td>
-										<td>
-											<Share part={sides.all} whole={whole} />
-										</td>
-										{ended ? (
-											<>
-												<td>{format(sides.self)}</td>
-												<td>{format(sides.others)}</td>
-												<td class={sides.never ? 'never-freed' : ''}>{format(sides.never)}</td>
-											</>
-										) : null}
-										<td>{formatBytes(liveOf(group))}</td>
-										<td>
-											<Spark values={curveOf(group)} />
-										</td>
-									</tr>
-								);
-							})}
-							{rows.length > SHOWN ? (
-								<tr class="muted">
-									<td class="text">{formatCount(rows.length - SHOWN)} more</td>
-									<td>{format(matrix.slice(SHOWN).reduce((sum, row) => sum + total(row), 0))}</td>
-								</tr>
-							) : null}
-						</tbody>
-					</table>
-				</div>
+				<Rows
+					label="threads, what they allocated and what became of it"
+					class="fit"
+					fields={fields}
+					rows={shown.map((group, i) => ({ group, sides: sidesOf(group, matrix[i]!, columns) }))}
+					id={({ group }) => group.key}
+					rest={rows.length > SHOWN ? [`${formatCount(rows.length - SHOWN)} more`, format(matrix.slice(SHOWN).reduce((sum, row) => sum + total(row), 0)), ''] : null}
+				/>
 				{[...open].map((key) => (
 					<button key={key} type="button" class="plain" onClick={() => toggle(key)}>
 						▾ {key} as one row

@@ -1,11 +1,17 @@
 /* The graph as a table, for those who do not see the canvas: the widest nodes below one. */
+import { Rows, type Field } from '../../components/rows';
 import { formatChange, formatPercent } from '../../text/units';
 import { labelOf, type Graph } from './graph_data';
 
 const ROWS = 500;
 
+interface Row {
+	node: number;
+	depth: number;
+}
+
 /* Depth first, the widest child first. */
-function rowsBelow(graph: Graph, root: number): { node: number; depth: number }[] {
+function rowsBelow(graph: Graph, root: number): Row[] {
 	const { parent, bytes } = graph.flame;
 	const children = new Map<number, number[]>();
 	parent.forEach((above, node) => {
@@ -13,7 +19,7 @@ function rowsBelow(graph: Graph, root: number): { node: number; depth: number }[
 		if (list) list.push(node);
 		else children.set(above, [node]);
 	});
-	const rows: { node: number; depth: number }[] = [];
+	const rows: Row[] = [];
 	const visit = (node: number, depth: number) => {
 		if (rows.length >= ROWS) return;
 		rows.push({ node, depth });
@@ -23,52 +29,39 @@ function rowsBelow(graph: Graph, root: number): { node: number; depth: number }[
 	return rows;
 }
 
-/* What stands behind the name: of a difference both sides and the change, else amount, share and own. */
-function columnsOf(graph: Graph, root: number, format: (value: number) => string): { heads: string[]; cells: (node: number) => string[] } {
+/* Behind the name stand of a difference both sides and the change, else amount, share and own. */
+function fieldsOf(graph: Graph, root: number, format: (value: number) => string, onZoom: (node: number) => void): Field<Row>[] {
 	const { flame, sides } = graph;
-	if (sides)
-		return {
-			heads: ['before', 'after', 'change'],
-			cells: (node) => [
-				format(sides.before[node]!), format(sides.after[node]!), formatChange(sides.after[node]! - sides.before[node]!, format),
-			],
-		};
-	return {
-		heads: ['amount', 'share', 'own'],
-		cells: (node) => [format(flame.bytes[node]!), formatPercent(flame.bytes[node]!, flame.bytes[root]!), format(flame.own[node]!)],
+	const name: Field<Row> = {
+		head: 'function', text: true,
+		cell: ({ node }) => (
+			<button type="button" class="plain mono" onClick={() => onZoom(node)}>
+				{labelOf(graph, node)}
+			</button>
+		),
+		attributes: ({ depth }) => ({ style: { paddingLeft: `${8 + Math.min(depth, 40) * 10}px` } }),
 	};
+	if (!sides)
+		return [
+			name,
+			{ head: 'amount', cell: ({ node }) => format(flame.bytes[node]!) },
+			{ head: 'share', cell: ({ node }) => formatPercent(flame.bytes[node]!, flame.bytes[root]!) },
+			{ head: 'own', cell: ({ node }) => format(flame.own[node]!) },
+		];
+	return [
+		name,
+		{ head: 'before', cell: ({ node }) => format(sides.before[node]!) },
+		{ head: 'after', cell: ({ node }) => format(sides.after[node]!) },
+		{ head: 'change', cell: ({ node }) => formatChange(sides.after[node]! - sides.before[node]!, format) },
+	];
 }
 
 export function FlameTable(props: { graph: Graph; root: number; format: (value: number) => string; onZoom: (node: number) => void }) {
 	const { graph } = props;
 	const rows = rowsBelow(graph, props.root);
-	const { heads, cells } = columnsOf(graph, props.root, props.format);
 	return (
 		<div class="flame-table" tabIndex={0} role="region" aria-label="the graph as a table">
-			<table class="rows">
-				<thead>
-					<tr>
-						<th class="text">function</th>
-						{heads.map((head) => (
-							<th key={head}>{head}</th>
-						))}
-					</tr>
-				</thead>
-				<tbody>
-					{rows.map(({ node, depth }) => (
-						<tr key={node}>
-							<td class="text" style={{ paddingLeft: `${8 + Math.min(depth, 40) * 10}px` }}>
-								<button type="button" class="plain mono" onClick={() => props.onZoom(node)}>
-									{labelOf(graph, node)}
-								</button>
-							</td>
-							{cells(node).map((cell, i) => (
-								<td key={heads[i]}>{cell}</td>
-							))}
-						</tr>
-					))}
-				</tbody>
-			</table>
+			<Rows fields={fieldsOf(graph, props.root, props.format, props.onZoom)} rows={rows} />
 			{rows.length >= ROWS ? <p class="muted">The first {ROWS} rows: zoom for others.</p> : null}
 		</div>
 	);
