@@ -34,13 +34,14 @@ export interface TableProps<R> {
 	/** null: not here yet. */
 	row: (index: number) => R | null;
 	onRange?: (from: number, to: number) => void;
-	sort: string;
-	order: 'asc' | 'dsc';
-	onSort: (column: string) => void;
+	/** By which column it is sorted, if it can be. */
+	sort?: string;
+	order?: 'asc' | 'dsc';
+	onSort?: (column: string) => void;
 	/** Opens a row: Enter, or a click. */
-	onOpen: (index: number) => void;
+	onOpen?: (index: number) => void;
 	/** The row that is open; -1: none. */
-	opened: number;
+	opened?: number;
 	/** Scrolls so that this row is the first, whenever it changes. */
 	jump?: number | undefined;
 	dim?: boolean;
@@ -63,7 +64,7 @@ export const isNarrow = (): boolean => innerWidth < NARROW;
 const rowHeight = () => (matchMedia('(pointer: coarse)').matches ? 28 : 24);
 
 export function Table<R>(props: TableProps<R>) {
-	const { columns, count } = props;
+	const { columns, count, opened = -1, onOpen } = props;
 	const scroller = useRef<HTMLDivElement>(null);
 	const [view, setView] = useState({ top: 0, height: 400 });
 	const [current, setCurrent] = useState(0);
@@ -96,7 +97,7 @@ export function Table<R>(props: TableProps<R>) {
 		const next = Math.max(0, Math.min(count - 1, index));
 		setCurrent(next);
 		reveal(next);
-		if (props.opened >= 0) props.onOpen(next);
+		if (opened >= 0) onOpen?.(next);
 	};
 	useViewKeys((event) => {
 		const page = Math.floor(view.height / height) - 1;
@@ -106,7 +107,7 @@ export function Table<R>(props: TableProps<R>) {
 		if (!inside) return false;
 		if (props.onKey?.(event.key, current)) return true;
 		if (step !== undefined) go(current + step);
-		else if (event.key === 'Enter' && (event.target as HTMLElement).closest('a, button') === null) props.onOpen(current);
+		else if (event.key === 'Enter' && (event.target as HTMLElement).closest('a, button') === null) onOpen?.(current);
 		else return false;
 		return true;
 	});
@@ -131,7 +132,7 @@ export function Table<R>(props: TableProps<R>) {
 		>
 			<div class="grid-head" role="row" aria-rowindex={1} style={template}>
 				{columns.map((column) => (
-					<Head key={column.name} column={column} sort={props.sort} order={props.order} onSort={props.onSort} />
+					<Head key={column.name} column={column} {...props} />
 				))}
 			</div>
 			<div class="grid-space" role="presentation" style={{ height: `${scrollHeight(count, height)}px` }}>
@@ -145,14 +146,14 @@ export function Table<R>(props: TableProps<R>) {
 								id={`row-${index}`}
 								role="row"
 								aria-rowindex={index + 2}
-								aria-selected={index === props.opened}
+								aria-selected={index === opened}
 								aria-level={level?.level}
 								aria-expanded={level?.open ?? undefined}
 								class={`grid-row${index === current ? ' current' : ''}`}
 								style={{ ...template, height: `${height}px` }}
 								onClick={(event) => {
 									setCurrent(index);
-									if (!(event.target as HTMLElement).closest('a')) props.onOpen(index);
+									if (!(event.target as HTMLElement).closest('a')) onOpen?.(index);
 								}}
 							>
 								{columns.map((column) => (
@@ -169,7 +170,7 @@ export function Table<R>(props: TableProps<R>) {
 	);
 }
 
-function Head<R>(props: { column: Column<R>; sort: string; order: 'asc' | 'dsc'; onSort: (column: string) => void }) {
+function Head<R>(props: { column: Column<R> } & Pick<TableProps<R>, 'sort' | 'order' | 'onSort'>) {
 	const { column } = props;
 	const sorted = column.sort !== undefined && column.sort === props.sort;
 	const sign = sorted ? (props.order === 'asc' ? ' ▴' : ' ▾') : '';
@@ -181,7 +182,7 @@ function Head<R>(props: { column: Column<R>; sort: string; order: 'asc' | 'dsc';
 			aria-sort={sorted ? (props.order === 'asc' ? 'ascending' : 'descending') : undefined}
 		>
 			{column.sort ? (
-				<button type="button" class="plain" onClick={() => props.onSort(column.sort!)}>
+				<button type="button" class="plain" onClick={() => props.onSort?.(column.sort!)}>
 					{column.head + sign}
 				</button>
 			) : (

@@ -1,5 +1,4 @@
 /* Moves of the brush, for the strip, keys and links. */
-import type { Mark } from '../api/generated';
 import type { BrushMode } from './brush';
 import { fileFacts, inFile } from '../api/file';
 import { rangeModes } from './limits';
@@ -38,26 +37,20 @@ export function nextMode(): void {
 	go({ brush: { mode: modes[(at + 1) % modes.length]!, from: brush.from, to: brush.to } });
 }
 
-/** To the next or the last mark. */
-export function stepMark(direction: 1 | -1): void {
-	const marks = (summary.value?.marks ?? []).map((mark: Mark) => mark.at_ns);
+/* To the next of these, or the last one. */
+function stepAmong(moments: { at_ns: number }[], direction: 1 | -1): void {
+	const sorted = moments.map(({ at_ns: at }) => at).sort((a, b) => a - b);
 	const now = place.value.brush?.to ?? (direction > 0 ? -1 : Infinity);
-	const next = direction > 0 ? marks.find((at) => at > now) : marks.filter((at) => at < now).pop();
+	const next = direction > 0 ? sorted.find((at) => at > now) : sorted.filter((at) => at < now).pop();
 	if (next !== undefined) chooseMoment(next);
 }
 
-/* To the next moment of the file, or the last one. */
-function stepInFile(direction: 1 | -1): void {
-	const moments = [...fileFacts()!.moments.map(({ at_ns: at }) => at)].sort((a, b) => a - b);
-	const now = place.value.brush?.to ?? (direction > 0 ? -1 : Infinity);
-	const next = direction > 0 ? moments.find((at) => at > now) : moments.filter((at) => at < now).pop();
-	if (next !== undefined) chooseMoment(next);
-}
+export const stepMark = (direction: 1 | -1): void => stepAmong(summary.value?.marks ?? [], direction);
 
 /** Moves the moment, or the range as a whole, by a part of the run. */
 export function moveBrush(part: number): void {
 	const brush = place.value.brush;
-	if (inFile) return stepInFile(part > 0 ? 1 : -1);
+	if (inFile) return stepAmong(fileFacts()!.moments, part > 0 ? 1 : -1);
 	const step = Math.round(part * duration.value);
 	if (!brush) return chooseMoment(part > 0 ? 0 : duration.value);
 	const shift = Math.max(-brush.from, Math.min(duration.value - brush.to, step));

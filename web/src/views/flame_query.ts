@@ -1,7 +1,7 @@
 /* What the flame graph's switches ask of /flame. */
 import type { Params } from '../api/client';
 import { measure } from '../state/measure';
-import { conditions, place } from '../state/state';
+import { conditions, isDifference, place } from '../state/state';
 
 /** Rows beyond which recursion is folded, too. */
 export const MANY_ROWS = 60;
@@ -34,6 +34,6 @@ export function flameParams(recursion: boolean, width: number): Params {
 		merge: merge(),
 		fold: foldWords(recursion),
 		cut: Math.max(400, Math.min(4000, width)),
-		...(Object.keys(conditions.value).some((name) => name.startsWith('b.')) ? { show: place.value.view.show } : {}),
+		...(isDifference.value ? { show: place.value.view.show } : {}),
 	};
 }

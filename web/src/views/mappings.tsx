@@ -167,8 +167,6 @@ export function Mappings() {
 							sort={sort}
 							order={order}
 							onSort={setSort}
-							onOpen={() => undefined}
-							opened={-1}
 							dim={pages.stale}
 						/>
 					) : null}

@@ -17,7 +17,6 @@ import '../styles/overview.css';
 
 const useFindings = () => useAnswer<Findings>(dataPath('findings'));
 
-/** The headline: above the time strip. */
 /* Of a table of what lives now: most is what lives now. */
 function LiveHead() {
 	const sums = summary.value?.matched;
@@ -30,6 +29,7 @@ function LiveHead() {
 	) : null;
 }
 
+/** The headline: above the time strip. */
 export function OverviewHead() {
 	const answer = useFindings();
 	if (liveTable.value) return <LiveHead />;

@@ -30,7 +30,7 @@ const NOUN: Record<By, [string, string]> = {
 };
 
 export function Sites() {
-	return isDifference.value ? <Changes /> : <Rows />;
+	return isDifference.value ? <Changes /> : <SiteTable />;
 }
 
 function Bar() {
@@ -65,7 +65,7 @@ function sentence(sums: SumsTable, by: By): string {
 	return `${rows} · ${format(whole)} ${metricWords()}${whenWords()}${who}.${less}`;
 }
 
-function Rows() {
+function SiteTable() {
 	const by = byOf();
 	const { view } = place.value;
 	const sort = view.sort ?? measure.value.column;

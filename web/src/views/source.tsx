@@ -214,9 +214,6 @@ export function Source() {
 										columns={columnsOf(data.all[by], found?.path ?? null, pattern)}
 										count={lines.length}
 										row={(index) => lines[index] ?? null}
-										sort=""
-										order="asc"
-										onSort={() => undefined}
 										onOpen={open}
 										opened={opened}
 										jump={jump}

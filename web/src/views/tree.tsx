@@ -176,11 +176,7 @@ function Tree({ answer }: { answer: FlameAnswer }) {
 				columns={columnsOf(root.amount, isDifference.value)}
 				count={rows.length}
 				row={(index) => rows[index] ?? null}
-				sort=""
-				order="dsc"
-				onSort={() => undefined}
 				onOpen={toggle}
-				opened={-1}
 				level={({ node, level, rest }) => ({ level, open: rest || !opens(node) ? null : open.has(node.id) })}
 				onKey={onKey}
 			/>
