@@ -72,6 +72,8 @@ describe('tables', () => {
 		const one = joined(pages);
 		expect(one.key.map((key) => one.keys[0]!.name[key!])).toEqual(['f', 'g', 'h']);
 		expect([one.bytes, one.lifetimes.freed]).toEqual([[9, 8, 7], [2, 2, 2]]);
+		const shaped = pages.map((page) => ({ ...page, spark_ns: [1, 2], shapes: { steps: page.bytes } }) as unknown as SumsTable);
+		expect([joined(shaped).shapes?.steps, joined(shaped).spark_ns]).toEqual([[9, 8, 7], [1, 2]]);
 	});
 });
 

@@ -11,25 +11,13 @@ function sumOf(table: SumsTable, rows: number[]): SumsAll {
 	return all;
 }
 
+/* What no column of rows is. */
+const WHOLE = ['keys', 'all', 'spark_ns'];
+
 /** Some rows of a table, in that order; `rows` and `all` stay. */
-export function taken(table: SumsTable, rows: number[]): SumsTable {
-	const { lifetimes, shapes, chains } = table;
-	return {
-		...table,
-		key: at(table.key, rows), second: at(table.second, rows),
-		bytes: at(table.bytes, rows), blocks: at(table.blocks, rows), leaked: at(table.leaked, rows), total: at(table.total, rows),
-		calls: at(table.calls, rows), temporary: at(table.temporary, rows), slack: at(table.slack, rows),
-		own_peak: at(table.own_peak, rows), first: at(table.first, rows), last: at(table.last, rows),
-		growth: at(table.growth, rows), curve: at(table.curve, rows),
-		lifetimes: { freed: at(lifetimes.freed, rows), mean_ns: at(lifetimes.mean_ns, rows), longest_ns: at(lifetimes.longest_ns, rows) },
-		chains: chains && {
-			steps: at(chains.steps, rows), copied: at(chains.copied, rows), ended: at(chains.ended, rows), reserve: at(chains.reserve, rows), covered: at(chains.covered, rows),
-		},
-		shapes: shapes && {
-			shape: at(shapes.shape, rows), trust: at(shapes.trust, rows), since_ns: at(shapes.since_ns, rows),
-			until_ns: at(shapes.until_ns, rows), steps: at(shapes.steps, rows), rate: at(shapes.rate, rows),
-		},
-	};
+export function taken<T extends object>(table: T, rows: number[]): T {
+	const column = (value: unknown) => (Array.isArray(value) ? at(value, rows) : value && typeof value === 'object' ? taken(value, rows) : value);
+	return Object.fromEntries(Object.entries(table).map(([name, value]) => [name, WHOLE.includes(name) ? value : column(value)])) as T;
 }
 
 /** Pages of one table as one. */
@@ -38,29 +26,19 @@ export function joined(pages: SumsTable[]): SumsTable {
 	return rest.filter((page) => page.key.length).reduce((table, page) => join(table, page), first!);
 }
 
+/* The second behind the first, column by column; what is no column is the first's. */
+function behind<T>(first: T, second: T): T {
+	if (Array.isArray(first)) return [...first, ...(second as unknown[])] as T;
+	if (!first || typeof first !== 'object') return first;
+	return Object.fromEntries(Object.entries(first).map(([name, value]) => [name, behind(value, second[name as keyof T])])) as T;
+}
+
 function join(table: SumsTable, page: SumsTable): SumsTable {
-	const keys = table.keys.map((one, i) => {
-		const other = page.keys[i]!;
-		const both = <T,>(a: T[] | null, b: T[] | null) => a && [...a, ...(b ?? [])];
-		return {
-			...one, name: [...one.name, ...other.name], file: both(one.file, other.file), line: both(one.line, other.line),
-			call: both(one.call, other.call), thread: both(one.thread, other.thread),
-			backtrace_id: both(one.backtrace_id, other.backtrace_id), least: both(one.least, other.least), largest: both(one.largest, other.largest),
-		};
-	});
-	const shift = (i: number, column: (number | null)[]) => column.map((key) => (key === null ? null : key + table.keys[i]!.name.length));
-	// Rows behind the first table's, in one pass over both.
-	const rows = [...table.key.keys()];
-	const whole = taken(table, rows);
-	const add = <T,>(into: T[], more: T[]) => [...into, ...more];
-	for (const name of [...SUMS, 'own_peak', 'first', 'last', 'growth', 'curve'] as const)
-		(whole as unknown as Record<string, unknown[]>)[name] = add(table[name] as unknown[], page[name] as unknown[]);
+	const shift = (i: number, column: (number | null)[]) => column.map((key) => (key === null ? null : key + (table.keys[i]?.name.length ?? 0)));
 	return {
-		...whole, keys, key: add(table.key, shift(0, page.key)), second: add(table.second, page.keys[1] ? shift(1, page.second) : page.second),
-		lifetimes: {
-			freed: add(table.lifetimes.freed, page.lifetimes.freed), mean_ns: add(table.lifetimes.mean_ns, page.lifetimes.mean_ns),
-			longest_ns: add(table.lifetimes.longest_ns, page.lifetimes.longest_ns),
-		},
+		...behind(table, { ...page, key: shift(0, page.key), second: shift(1, page.second) }),
+		keys: table.keys.map((one, i) => behind(one, page.keys[i]!)),
+		spark_ns: table.spark_ns,
 	};
 }
 
