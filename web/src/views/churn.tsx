@@ -16,8 +16,8 @@ const ROWS = 20;
 /* The finding that names what a block could have been at once. */
 const KINDS = ['temporary', 'realloc_chains'];
 
-/* "71,937 of 349,167 calls are temporary, 33 % of them in read_body; 66,631 are reallocs that grow a block." */
-function sentence(temporary: SumsTable, chains: SumsTable | null): string {
+/** "71,937 of 349,167 calls are temporary, 33 % of them in read_body; 66,631 are reallocs that grow a block." */
+export function sentence(temporary: SumsTable, chains: SumsTable | null): string {
 	const { all } = temporary;
 	if (!all.calls) return 'Nothing matches.';
 	const parts = [];

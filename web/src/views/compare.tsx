@@ -36,8 +36,8 @@ export function scaleOf(scale: Scale, change: { before: SummaryChange['before'];
 	return 1;
 }
 
-/* "+12.4 MB (+18 %): 71.0 MB before, 83.4 MB after. cache_put +9.10 MB is 73 % of it; parse is new." */
-function sentence(sums: SumsChange, factor: number): string {
+/** "+12.4 MB (+18 %): 71.0 MB before, 83.4 MB after. cache_put +9.10 MB is 73 % of it; parse is new." */
+export function sentence(sums: SumsChange, factor: number): string {
 	const { column, format } = measure.value;
 	const before = sums.before.all[column] * factor;
 	const after = sums.after.all[column];

@@ -17,8 +17,8 @@ import { metricWords, whenWords } from './moment_words';
 
 const filterBy = (conditions: Record<string, string>) => go({ conditions: { ...place.value.conditions, ...conditions } });
 
-/* "75.0 MB live at 739 ms, the peak: most in blocks of 16.8 MB to 33.6 MB (42 %); half of them lived 64 µs or less." */
-function sentence(sizes: SumsTable, lifetimes: SumsTable | null): string {
+/** "75.0 MB live at 739 ms, the peak: most in blocks of 16.8 MB to 33.6 MB (42 %); half of them lived 64 µs or less." */
+export function sentence(sizes: SumsTable, lifetimes: SumsTable | null): string {
 	const { column, format } = measure.value;
 	const whole = sizes.all[column];
 	if (!whole) return 'Nothing matches.';

@@ -20,7 +20,8 @@ export function errorWords(error: WrongFree): string {
 	}
 }
 
-function sentence({ errors, pool_errors: pools, unjudged_frees: unjudged }: ErrorsReport): string {
+/** "3 wrong frees, of 2 kinds." What cannot be judged is said behind it. */
+export function sentence({ errors, pool_errors: pools, unjudged_frees: unjudged }: ErrorsReport): string {
 	const all = errors.reduce((sum, { count }) => sum + count, 0) + pools.reduce((sum, { count }) => sum + count, 0);
 	const kinds = errors.length + pools.length;
 	const doubt = unjudged ? ` ${formatCount(unjudged)} more frees cannot be judged: what they freed is not in the recording.` : '';

@@ -19,8 +19,8 @@ const TABLE_ROWS = 100;
 const SHOWN = 6;
 const SPARK_POINTS = 48;
 
-/* "16.8 MB in 412 blocks was never freed; 7.16 MB of it grows to the end." freed: what the server says if nothing leaked. Of a recording that is not whole a free may be missing. */
-function sentence(sums: Summary, leaks: Leak[], freed: string): string {
+/** "16.8 MB in 412 blocks was never freed; 7.16 MB of it grows to the end." freed: what the server says if nothing leaked. Of a recording that is not whole a free may be missing. */
+export function sentence(sums: Summary, leaks: Leak[], freed: string): string {
 	const { leaked_bytes: bytes, leaked_blocks: blocks } = sums.matched;
 	const whole = facts.value?.complete;
 	if (!bytes) return freed || (whole ? 'Every block that is shown was freed.' : 'Of the blocks that are shown none was left.');

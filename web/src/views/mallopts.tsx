@@ -23,7 +23,8 @@ const FIELDS: Field<Mallopt>[] = [
 	{ head: 'called by', text: true, cell: (call) => <Caller call={call} /> },
 ];
 
-function sentence(calls: Mallopt[]): string {
+/** "3 calls of mallopt; the last set M_MMAP_THRESHOLD to 65,536." */
+export function sentence(calls: Mallopt[]): string {
 	if (!calls.length) return 'The program did not call mallopt.';
 	const last = calls[calls.length - 1]!;
 	return `${formatCount(calls.length)} call${calls.length === 1 ? '' : 's'} of mallopt; the last set ${named(last)} to ${formatExact(last.value)}.`;

@@ -41,7 +41,8 @@ export function mostMapped(maps: Mapping[]): { bytes: number; at: number } {
 	return most;
 }
 
-function sentence({ maps, total_count: count }: Maps): string {
+/** "4 mappings of the program's own: 16.8 MB at most, at 1.20 s; none is left at the end." */
+export function sentence({ maps, total_count: count }: Maps): string {
 	if (!count) return "The program mapped no memory by itself: all of it is its allocator's.";
 	const kept = maps.filter((map) => !map.deallocation);
 	const most = mostMapped(maps);

@@ -29,7 +29,8 @@ const METRIC_OF: Record<string, Metric> = {
 /* Pages that show a kind beside all others: its conditions would leave these out. */
 const BESIDE: Page[] = ['churn', 'threads', 'space'];
 
-function linkOf(finding: Finding): { href: string; text: string; page: Page } | null {
+/** The view that shows it; null: none does. */
+export function linkOf(finding: Finding): { href: string; text: string; page: Page } | null {
 	if (finding.view === 'mappings') return { page: 'mappings', text: 'Mappings', href: linkTo({ page: 'mappings' }) };
 	if (!Object.keys(finding.conditions).length) return null;
 	const [page, text] = isNeverFreed(finding) ? (['leaks', 'Leaks'] as const) : (PAGE_OF[finding.kind] ?? ['sites', 'Sites']);
@@ -42,16 +43,16 @@ function linkOf(finding: Finding): { href: string; text: string; page: Page } | 
 	return { page, text, href: linkTo({ page, conditions: rest, brush: { mode: 'moment', from: ns, to: ns }, metric }) };
 }
 
-/* The number in front: bytes at stake, else calls. */
-function stake(finding: Finding): string {
+/** The number in front: bytes at stake, else calls. */
+export function stake(finding: Finding): string {
 	if (finding.bytes) return formatBytes(finding.bytes);
 	const { calls, chains, events, bytes, chunks } = finding.numbers;
 	const count = calls ?? chains ?? events ?? chunks;
 	return count !== undefined ? formatCount(count) : bytes !== undefined ? formatBytes(bytes) : '';
 }
 
-/* What the sentence rests on. */
-function why(finding: Finding): string {
+/** What the sentence rests on. */
+export function why(finding: Finding): string {
 	const { numbers, confidence } = finding;
 	const parts: string[] = [];
 	if (numbers.bytes_per_second) parts.push(`${formatBytes(numbers.bytes_per_second)} a second`);
@@ -69,8 +70,8 @@ function why(finding: Finding): string {
 	return parts.join(' · ');
 }
 
-/* The sentence without the number that stands in front of it already. */
-function restOf(sentence: string, number: string): string {
+/** The sentence without the number that stands in front of it already. */
+export function restOf(sentence: string, number: string): string {
 	const plain = number.replace(/\u00a0/g, ' ');
 	return sentence.startsWith(`${plain} `) ? sentence.slice(plain.length + 1) : sentence;
 }

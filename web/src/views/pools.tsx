@@ -13,7 +13,8 @@ const SITES = 8;
 
 const nameOf = (pool: Pool): string => pool.name ?? pool.address;
 
-function sentence({ pools, all }: PoolsReport): string {
+/** "2 pools handed out 3.00 MB at most: arena has 2.00 MB; all was given back." */
+export function sentence({ pools, all }: PoolsReport): string {
 	if (!pools.length) return 'The program has no pools of its own, or does not say so.';
 	const most = pools.reduce((a, b) => (b.peak_bytes > a.peak_bytes ? b : a));
 	const kept = all.leaked_bytes ? `; ${formatBytes(all.leaked_bytes)} was never given back` : '; all was given back';

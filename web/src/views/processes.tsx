@@ -22,8 +22,8 @@ const CURVES = 32;
 
 const nameOf = (recording: Recording): string => baseName(recording.executable || '[unknown]');
 
-/* "82 processes: cc1plus 1234 had most, 194 MB; together at most 210 MB at 3.20 s." */
-function sentence(family: Recording[], together: Summary['peak'] | null): string {
+/** "82 processes: cc1plus 1234 had most, 194 MB; together at most 210 MB at 3.20 s." */
+export function sentence(family: Recording[], together: Summary['peak'] | null): string {
 	if (family.length < 2) return `One process was recorded: ${family[0] ? nameOf(family[0]) : 'none'}.`;
 	const most = family.reduce((a, b) => (b.peak > a.peak ? b : a));
 	const sum = together ? `; together at most ${formatBytes(together.bytes)}${together.at_ns ? `, at ${formatTime(together.at_ns)}` : ''}` : '';

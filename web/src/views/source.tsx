@@ -148,8 +148,8 @@ function LineDrawer({ file, line, onClose }: { file: string; line: SourceLine; o
 	);
 }
 
-/* "web_server.cpp has 74.9 MB of 75.0 MB live at 739 ms, the peak; most by line 264." */
-function sentence(files: SumsTable, file: string | null, lines: SourceLine[]): string {
+/** "web_server.cpp has 74.9 MB of 75.0 MB live at 739 ms, the peak; most by line 264." */
+export function sentence(files: SumsTable, file: string | null, lines: SourceLine[]): string {
 	const { column: by, format } = measure.value;
 	const keys = files.keys[0];
 	const row = files.key.findIndex((key) => keys?.name[key ?? -1] === file);

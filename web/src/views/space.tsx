@@ -38,8 +38,8 @@ const COLOURS: { value: SpaceColour; text: string; title: string }[] = [
 	{ value: 'site', text: 'site', title: 'by the stack that uses most of it' },
 ];
 
-/* "At 4.50 s 13.9 MB of blocks keep 38.6 MB of pages: 36 % of each is used. 1,707 pages are kept by less than 410 B." */
-function sentence(space: Space): string {
+/** "At 4.50 s 13.9 MB of blocks keep 38.6 MB of pages: 36 % of each is used. 1,707 pages are kept by less than 410 B." */
+export function sentence(space: Space): string {
 	if (!space.blocks) return `At ${formatTime(space.at_ns)} no block lives here.`;
 	const pages = space.pages * PAGE;
 	const sparse = space.sparse_pages ? ` ${formatCount(space.sparse_pages)} page${space.sparse_pages === 1 ? ' is' : 's are'} kept by less than ${PAGE / 10 | 0}\u00a0B each.` : '';

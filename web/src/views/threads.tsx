@@ -50,8 +50,8 @@ function sidesOf(group: ThreadGroup, row: number[], columns: ThreadGroup[]): Sid
 	return sides;
 }
 
-/* "5 threads; worker-* allocated 74 % of 328 MB; drain freed 137 MB that others allocated." */
-function sentence(rows: ThreadGroup[], columns: ThreadGroup[], matrix: number[][], count: number, column: SumColumn): string {
+/** "5 threads; worker-* allocated 74 % of 328 MB; drain freed 137 MB that others allocated." */
+export function sentence(rows: ThreadGroup[], columns: ThreadGroup[], matrix: number[][], count: number, column: SumColumn): string {
 	const sums = matrix.map((row) => row.reduce((sum, value) => sum + value, 0));
 	const whole = sums.reduce((sum, value) => sum + value, 0);
 	const { format } = measure.value;
