@@ -1,6 +1,7 @@
 /* The search in .eh_frame_hdr. See eh_frame.h. */
 #include "cfi/eh_frame.h"
 
+#include "base/first_where.h"
 #include "cfi/eh_entry.h"
 
 #define TABLE_ENCODING (EH_PE_DATAREL | EH_PE_SDATA4) /* the only one linkers write */
@@ -29,19 +30,11 @@ static enum eh_frame_answer search_table(const struct eh_image *image,
 					 const struct eh_frame_table *table, uint64_t pc,
 					 struct eh_cursor *ret)
 {
-	uint64_t low = 0, high = table->count;
+	uint64_t behind = first_where(i, 0, table->count, eh_frame_table_start(table, i) > pc);
 
-	while (low < high) {
-		uint64_t middle = low + (high - low) / 2;
-
-		if (eh_frame_table_start(table, middle) <= pc)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	if (low == 0)
+	if (!behind)
 		return EH_FRAME_NONE;
-	*ret = eh_entry_at(image, eh_frame_table_entry(table, low - 1));
+	*ret = eh_entry_at(image, eh_frame_table_entry(table, behind - 1));
 	return ret->bad ? EH_FRAME_BAD : EH_FRAME_FOUND;
 }
 

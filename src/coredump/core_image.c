@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/first_where.h"
 #include "hosted/cleanup.h"
 
 /* In a 64-bit prpsinfo; and in a prstatus of any size. */
@@ -60,18 +61,10 @@ void core_image_sort(struct core_image *image)
 
 size_t core_image_find(const struct core_image *image, uint64_t address)
 {
-	size_t low = 0, high = image->segments.count;
+	const struct core_segment *segments = image->segments.items;
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		const struct core_segment *segment = &image->segments.items[middle];
-
-		if (segment->address + (segment->size - 1) < address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return first_where(i, 0, image->segments.count,
+			   segments[i].address + (segments[i].size - 1) >= address);
 }
 
 bool core_image_is_elf(const void *head, size_t size)

@@ -1,6 +1,8 @@
 /* See mapped_ranges.h. */
 #include "ebpf/mapped_ranges.h"
 
+#include "base/first_where.h"
+
 #include <string.h>
 
 #define PAGE 4096ull
@@ -13,17 +15,7 @@ static uint64_t page_up(uint64_t address)
 /* The first range that ends behind address. */
 static size_t first_behind(const struct mapped_ranges *ranges, uint64_t address)
 {
-	size_t low = 0, high = ranges->list.count;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (ranges->list.items[middle].end <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return first_where(i, 0, ranges->list.count, ranges->list.items[i].end > address);
 }
 
 static struct err *insert(struct mapped_ranges *ranges, const struct mapped_range *range)

@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/first_where.h"
 #include "hosted/cleanup.h"
 
 /* A file's time is that of the kernel's last tick: at most so much earlier than the write. */
@@ -71,28 +72,12 @@ static bool parse(const char *line, size_t length, struct entry *ret)
 	return ret->length && !memchr(at, 0, ret->length);
 }
 
-/* The index of the first place at or above address. */
-static size_t first_at(const struct perf_map_place *places, size_t count, uint64_t address)
-{
-	size_t low = 0, high = count;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (places[middle].address < address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
-}
-
 static struct err *apply(const struct entry *entry, struct arena *arena,
 			 struct perf_map_place *places, size_t count)
 {
 	const char *name = NULL;
 
-	for (size_t i = first_at(places, count, entry->start);
+	for (size_t i = first_where(j, 0, count, places[j].address >= entry->start);
 	     i < count && places[i].address < entry->end; i++) {
 		if (!name)
 			name = arena_copy(arena, entry->name, entry->length);

@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "base/first_where.h"
 #include "hosted/cleanup.h"
 
 struct err *span_ranges_add(struct span_ranges *ranges, uint64_t low, uint64_t high, uint32_t value)
@@ -123,16 +124,7 @@ void span_map_deinit(struct span_map *map)
 
 uint32_t span_map_find(const struct span_map *map, uint64_t address)
 {
-	size_t low = 0, high = map->count;
+	size_t behind = first_where(i, 0, map->count, map->spans[i].low > address);
 
-	// Invariant: the first span that begins above address is in [low, high].
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (map->spans[middle].low <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low ? map->spans[low - 1].value : SPAN_NONE;
+	return behind ? map->spans[behind - 1].value : SPAN_NONE;
 }

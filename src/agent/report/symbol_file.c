@@ -6,6 +6,7 @@
 #include "agent/ground/libc.h"
 #include "agent/record/build_id.h"
 #include "agent/report/report_sort.h"
+#include "base/first_where.h"
 
 #define PART_MAX (1u << 30)
 
@@ -145,21 +146,13 @@ void symbol_file_read(struct symbol_file *file, const char *path, const uint8_t 
 
 const char *symbol_file_find(const struct symbol_file *file, uint64_t address, uint64_t *offset)
 {
-	size_t low = 0, high = file->count;
+	const Elf64_Sym *const *functions = (const void *)file->functions;
+	size_t behind = first_where(i, 0, file->count, functions[i]->st_value > address);
 	const Elf64_Sym *symbol;
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		symbol = file->functions[middle];
-		if (symbol->st_value <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	if (!low)
+	if (!behind)
 		return NULL;
-	symbol = file->functions[low - 1];
+	symbol = functions[behind - 1];
 	// Code in assembly may have no size.
 	if (symbol->st_size && address - symbol->st_value >= symbol->st_size)
 		return NULL;

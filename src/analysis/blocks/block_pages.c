@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "analysis/blocks/block_bits.h"
+#include "base/first_where.h"
 #include "hosted/parallel.h"
 
 #define STEP ((uint64_t)4096) /* rows of a step: whole words of bits */
@@ -79,17 +80,9 @@ void block_pages_deinit(struct block_pages *pages)
 /* The step with the matching row of that number, which must exist. */
 static uint64_t step_of(const struct block_pages *pages, uint64_t number)
 {
-	uint64_t low = 0, high = (pages->blocks + STEP - 1) / STEP;
+	uint64_t steps = (pages->blocks + STEP - 1) / STEP;
 
-	while (high - low > 1) {
-		uint64_t middle = low + (high - low) / 2;
-
-		if (pages->before[middle] <= number)
-			low = middle;
-		else
-			high = middle;
-	}
-	return low;
+	return first_where(i, 1, steps, pages->before[i] > number) - 1;
 }
 
 void block_cursor_begin(const struct block_pages *pages, uint64_t number, bool descending,

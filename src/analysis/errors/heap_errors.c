@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "analysis/recording_data.h"
+#include "base/first_where.h"
 #include "hosted/cleanup.h"
 #include "hosted/map.h"
 
@@ -46,22 +47,6 @@ static size_t collect(const struct recording *recording, const struct tick_clock
 	return count;
 }
 
-/* The index of the first wanted address behind `address`. */
-static size_t first_behind(const struct wanted *wanted, size_t count, uint64_t address)
-{
-	size_t low = 0, high = count;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (wanted[middle].address <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
-}
-
 /*
  * For each suspect that freed no block, sets inside[suspect] to the block that was live then and
  * contains the address, not at its first byte; BLOCK_NONE: there is none. If there are very many
@@ -79,7 +64,7 @@ static void heap_errors_inside(const struct recording *recording, const struct t
 	for (uint64_t row = 0; count && row < blocks->count; row++) {
 		uint64_t address = blocks->address[row];
 
-		for (size_t i = first_behind(wanted, count, address);
+		for (size_t i = first_where(j, 0, count, wanted[j].address > address);
 		     i < count && wanted[i].address - address < blocks->size[row]; i++) {
 			if (row < wanted[i].rows && blocks->freed_ns[row] >= wanted[i].time_ns)
 				inside[wanted[i].suspect] = row;

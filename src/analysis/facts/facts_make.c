@@ -4,8 +4,8 @@
 #include "analysis/facts/facts_cache.h"
 #include "analysis/facts/facts_steps.h"
 #include "analysis/recording_data.h"
+#include "base/first_where.h"
 #include "hosted/cleanup.h"
-#include "hosted/lower_bound.h"
 #include "hosted/map.h"
 #include "hosted/parallel.h"
 
@@ -58,7 +58,7 @@ static uint32_t sample_from(const struct facts_input *input, uint32_t from, uint
 	for (; from < count && from < near; from++)
 		if (input->sampled[from] >= time_ns)
 			return from;
-	return (uint32_t)lower_bound(input->sampled, from, count, time_ns);
+	return first_where(i, from, count, input->sampled[i] >= time_ns);
 }
 
 static void add_life(struct facts_piece *piece, const struct facts_input *input, uint64_t i,

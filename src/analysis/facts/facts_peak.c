@@ -4,8 +4,8 @@
 #include "analysis/blocks/live_changes.h"
 #include "analysis/facts/facts_steps.h"
 #include "analysis/recording_data.h"
+#include "base/first_where.h"
 #include "hosted/cleanup.h"
-#include "hosted/lower_bound.h"
 
 static uint64_t bytes_of(const struct facts_input *input, uint64_t block)
 {
@@ -41,8 +41,8 @@ static uint64_t find_reached(const struct facts_input *input, uint64_t first, ui
 struct err *facts_peak_find(const struct recording *recording, struct facts_input *input)
 {
 	const struct recording_summary *summary = &recording->summary;
-	uint64_t first = lower_bound(input->blocks->allocated_ns, 0, input->blocks->count,
-				     summary->peak_time_ns);
+	uint64_t first = first_where(i, 0, input->blocks->count,
+				     input->blocks->allocated_ns[i] >= summary->peak_time_ns);
 	uint64_t last = first;
 	auto_free uint64_t *freed = NULL;
 

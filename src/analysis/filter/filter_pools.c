@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/first_where.h"
 #include "hosted/cleanup.h"
 
 static int compare(const void *left, const void *right)
@@ -60,17 +61,8 @@ static size_t first_from(const struct filter_pool *pool, size_t from, uint64_t a
 			 uint64_t time_ns)
 {
 	const struct pool_birth wanted = {.address = address, .time_ns = time_ns};
-	size_t end = pool->count;
 
-	while (from < end) {
-		size_t middle = from + (end - from) / 2;
-
-		if (compare(&pool->births[middle], &wanted) < 0)
-			from = middle + 1;
-		else
-			end = middle;
-	}
-	return from;
+	return first_where(i, from, pool->count, compare(&pool->births[i], &wanted) >= 0);
 }
 
 /*

@@ -4,6 +4,7 @@
 
 #include "analysis/facts/chain_facts.h"
 #include "analysis/findings/finding_search.h"
+#include "base/first_where.h"
 
 #define TEMPORARY_MIN     10000
 #define TEMPORARY_PERCENT 30
@@ -131,18 +132,10 @@ struct chain_sum {
 
 static const struct chain_facts *chain_of(const struct run_facts *facts, uint32_t site)
 {
-	uint32_t low = 0, high = facts->chain_count;
+	uint32_t at = first_where(i, 0, facts->chain_count, facts->chains[i].site >= site);
 
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if (facts->chains[middle].site < site)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < facts->chain_count && facts->chains[low].site == site ? &facts->chains[low]
-									   : NULL;
+	return at < facts->chain_count && facts->chains[at].site == site ? &facts->chains[at]
+									 : NULL;
 }
 
 static void add_chain(void *argument, uint32_t site)

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "analysis/filter/filter_pools.h"
+#include "base/first_where.h"
 #include "hosted/cleanup.h"
 #include "hosted/map.h"
 #include "hosted/parallel.h"
@@ -17,17 +18,7 @@
 /* The last group that begins at that value or before. The first one begins at 0. */
 static uint32_t find_bound(const struct block_groups *groups, uint64_t value)
 {
-	uint32_t first = 0, end = groups->count;
-
-	while (end - first > 1) {
-		uint32_t middle = first + (end - first) / 2;
-
-		if (groups->bounds[middle] <= value)
-			first = middle;
-		else
-			end = middle;
-	}
-	return first;
+	return first_where(i, 1, groups->count, groups->bounds[i] > value) - 1;
 }
 
 static uint32_t class_of_life(const struct block_groups *groups, uint64_t allocated, uint64_t freed)

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "analysis/load/load.h"
+#include "base/first_where.h"
 
 #define NODE_MASK UINT32_MAX
 
@@ -79,7 +80,7 @@ static void find_thread(const struct load *load, struct load_survivor *survivor)
 	const struct recorded_thread *first = bsearch(
 		&survivor->stream, threads, load->stream_count, sizeof(*threads), compare_streams);
 	const struct load_start *starts = load->culled.starts.items;
-	size_t from, to;
+	size_t from, to, later;
 
 	if (!first)
 		return;
@@ -89,16 +90,9 @@ static void find_thread(const struct load *load, struct load_survivor *survivor)
 		     ? load->streams[survivor->thread + 1].next_start
 		     : load->culled.starts.count;
 	// The last start that is not later than the survivor.
-	while (from < to) {
-		size_t middle = from + (to - from) / 2;
-
-		if (starts[middle].time > survivor->time) {
-			to = middle;
-		} else {
-			survivor->thread = starts[middle].thread;
-			from = middle + 1;
-		}
-	}
+	later = first_where(i, from, to, starts[i].time > survivor->time);
+	if (later > from)
+		survivor->thread = starts[later - 1].thread;
 }
 
 static struct err *take_realloc(struct load_culled *culled, const struct load_survivor *survivor,

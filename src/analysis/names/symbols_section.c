@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/first_where.h"
 #include "hosted/cleanup.h"
 #include "hosted/vec.h"
 #include "trace/cursor.h"
@@ -238,20 +239,11 @@ static struct err *read_found(struct symbols_section *section, const struct posi
 static const struct position *find_position(const struct symbols_section *section,
 					    const struct section_module *module, uint64_t address)
 {
-	size_t low = module->first, high = module->first + module->count;
+	const struct position *positions = section->positions.items;
+	size_t end = module->first + module->count;
+	size_t at = first_where(i, module->first, end, positions[i].address >= address);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (section->positions.items[middle].address < address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	if (low == module->first + module->count ||
-	    section->positions.items[low].address != address)
-		return NULL;
-	return &section->positions.items[low];
+	return at < end && positions[at].address == address ? &positions[at] : NULL;
 }
 
 const char *symbols_section_note(const struct symbols_section *section, uint32_t module,

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/first_where.h"
 #include "hosted/cleanup.h"
 #include "hosted/vec.h"
 
@@ -40,17 +41,7 @@ static void walk_deinit(struct walk *walk)
 /* The first piece that ends behind an address. */
 static size_t find(const struct walk *walk, uint64_t address)
 {
-	size_t low = 0, high = walk->pieces.count;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (walk->pieces.items[middle].end <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return first_where(i, 0, walk->pieces.count, walk->pieces.items[i].end > address);
 }
 
 /* Makes room on both sides, half as much as there is in all. */

@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "base/first_where.h"
 #include "cfi/eh_walk.h"
 
 static int compare(const void *a, const void *b)
@@ -43,18 +44,8 @@ void fde_ranges_deinit(struct fde_ranges *ranges)
 
 const struct fde_range *fde_ranges_find(const struct fde_ranges *ranges, uint64_t address)
 {
-	size_t low = 0, high = ranges->list.count;
+	const struct fde_range *items = ranges->list.items;
+	size_t behind = first_where(i, 0, ranges->list.count, items[i].start > address);
 
-	// The first that starts behind the address.
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (ranges->list.items[middle].start <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	if (!low || address >= ranges->list.items[low - 1].end)
-		return NULL;
-	return &ranges->list.items[low - 1];
+	return behind && address < items[behind - 1].end ? &items[behind - 1] : NULL;
 }

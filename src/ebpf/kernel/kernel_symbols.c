@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/first_where.h"
 #include "hosted/arena.h"
 #include "hosted/cleanup.h"
 #include "hosted/vec.h"
@@ -106,24 +107,18 @@ void kernel_symbols_destroy(struct kernel_symbols *symbols)
 bool kernel_symbols_find(const struct kernel_symbols *symbols, uint64_t address,
 			 struct kernel_name *ret)
 {
-	size_t low = 0, high = symbols->list.count;
+	size_t behind =
+		first_where(i, 0, symbols->list.count, symbols->list.items[i].address > address);
+	const struct symbol *symbol;
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (symbols->list.items[middle].address <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	if (!low || address - symbols->list.items[low - 1].address > FUNCTION_SIZE_MAX)
+	if (!behind)
+		return false;
+	symbol = &symbols->list.items[behind - 1];
+	if (address - symbol->address > FUNCTION_SIZE_MAX)
 		return false;
 	// Of several at that address, the first.
-	while (low > 1 &&
-	       symbols->list.items[low - 2].address == symbols->list.items[low - 1].address)
-		low--;
-	*ret = (struct kernel_name){symbols->list.items[low - 1].name,
-				    address - symbols->list.items[low - 1].address,
-				    symbols->list.items[low - 1].module};
+	while (symbol > symbols->list.items && symbol[-1].address == symbol->address)
+		symbol--;
+	*ret = (struct kernel_name){symbol->name, address - symbol->address, symbol->module};
 	return true;
 }

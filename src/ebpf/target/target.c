@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/first_where.h"
 #include "ebpf/target/load_segments.h"
 #include "ebpf/target/module_open.h"
 #include "ebpf/target/process_check.h"
@@ -265,17 +266,8 @@ struct err *target_refresh(struct target *target, bool *changed)
 
 const struct target_span *target_find(const struct target *target, uint64_t address)
 {
-	size_t low = 0, high = target->spans.count;
+	const struct target_span *spans = target->spans.items;
+	size_t at = first_where(i, 0, target->spans.count, spans[i].end > address);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (target->spans.items[middle].end <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	if (low == target->spans.count || address < target->spans.items[low].start)
-		return NULL;
-	return &target->spans.items[low];
+	return at < target->spans.count && address >= spans[at].start ? &spans[at] : NULL;
 }

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/first_where.h"
 #include "hosted/cleanup.h"
 
 static bool refuses_links;
@@ -191,18 +192,9 @@ static struct err *read_file(const char *name, int fd, uint64_t offset, void *bu
 /* Index of the first piece that ends behind offset. */
 static size_t find_piece(const struct byte_source *source, uint64_t offset)
 {
-	size_t low = 0, high = source->piece_count;
+	const struct byte_piece *pieces = source->pieces;
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		const struct byte_piece *piece = &source->pieces[middle];
-
-		if (piece->at + piece->size <= offset)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return first_where(i, 0, source->piece_count, pieces[i].at + pieces[i].size > offset);
 }
 
 /* A file's next byte that lies in no hole. UINT64_MAX: there is none. */

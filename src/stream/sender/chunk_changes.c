@@ -17,6 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/first_where.h"
 #include "stream/sender/changes_data.h"
 
 #define SLOT_ATTEMPTS 8
@@ -44,23 +45,12 @@ static struct err *read_chunk(struct changes *changes, uint64_t offset, struct t
 
 static bool is_had(const struct changes *changes, uint64_t offset, uint64_t size)
 {
-	size_t low = 0, high = changes->chunks.have.count;
+	const struct changes_range *had = changes->chunks.have.items;
+	size_t count = changes->chunks.have.count;
+	size_t at = first_where(i, 0, count, had[i].offset + had[i].size > offset);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		const struct changes_range *range = &changes->chunks.have.items[middle];
-
-		if (range->offset + range->size <= offset)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	if (low == changes->chunks.have.count)
-		return false;
-
-	const struct changes_range *range = &changes->chunks.have.items[low];
-
-	return range->offset <= offset && offset + size <= range->offset + range->size;
+	return at < count && had[at].offset <= offset &&
+	       offset + size <= had[at].offset + had[at].size;
 }
 
 /*
