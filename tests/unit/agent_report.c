@@ -15,7 +15,7 @@
 
 #include "agent/ground/own_pages.h"
 #include "agent/life/process.h"
-#include "agent/report/report_json.h"
+#include "agent/report/report_writer.h"
 #include "agent/report/report_sort.h"
 #include "agent/report/symbol_file.h"
 

@@ -7,7 +7,6 @@
 #include "agent/ground/text.h"
 #include "agent/helper/report_helper.h"
 #include "agent/record/recording.h"
-#include "agent/report/report_print.h"
 #include "agent/report/report_sort.h"
 #include "agent/report/site_report.h"
 #include "agent/report/thread_report.h"
@@ -107,12 +106,12 @@ mallow_api_site_report(int (*filter)(const struct mallow_site *site, void *argum
 EXPORT int mallow_api_thread_report_print(const struct mallow_thread_report *report, int fd,
 					  int format)
 {
-	return report_print_threads(report, fd, (enum mallow_format)format);
+	return thread_report_print(report, fd, (enum mallow_format)format);
 }
 
 EXPORT int mallow_api_site_report_print(const struct mallow_site_report *report, int fd, int format)
 {
-	return report_print_sites(report, fd, (enum mallow_format)format);
+	return site_report_print(report, fd, (enum mallow_format)format);
 }
 
 EXPORT void mallow_api_thread_report_free(struct mallow_thread_report *report)

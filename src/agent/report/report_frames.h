@@ -1,6 +1,6 @@
 /*
  * The frames of the live table's stacks in this process: for each id that the recording gave to a
- * frame, its return address and a number that is the same in every run.
+ * frame, its return address and a number that is the same in every run; and the names of addresses.
  */
 #ifndef MALLOW_AGENT_REPORT_REPORT_FRAMES_H
 #define MALLOW_AGENT_REPORT_REPORT_FRAMES_H
@@ -40,5 +40,32 @@ static inline uint64_t report_frames_hash(uint64_t hash, uint64_t key)
 	hash = (hash ^ key) * UINT64_C(0x9e3779b97f4a7c15);
 	return hash ^ hash >> 29;
 }
+
+/*
+ * Names for addresses of this process, for reports that it prints itself. They come from the symbol
+ * tables of the modules' files. The loader is not asked, and malloc not called. A file that is not
+ * the one that was loaded (by its build id) has no names.
+ *
+ * For one thread; not for signal handlers.
+ */
+struct report_module;
+
+/* Zero: empty. */
+struct report_names {
+	struct report_memory memory;
+	struct report_module *modules;
+};
+
+struct report_name {
+	const char *module;   /* path; "" if there is no module */
+	uint64_t address;     /* link-time address in the module's file */
+	const char *function; /* as in the symbol table (mangled); NULL: not known */
+	uint64_t offset;      /* in the function */
+};
+
+/* The name of the code that makes the call before pc. Its strings last until the release. */
+struct report_name report_names_find(struct report_names *names, uint64_t pc);
+
+void report_names_release(struct report_names *names);
 
 #endif

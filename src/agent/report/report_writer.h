@@ -39,4 +39,13 @@ void report_put_size(struct report_writer *writer, uint64_t bytes);
 /* 0, or -1: not all was written. */
 int report_writer_end(struct report_writer *writer);
 
+/* Writes a report as JSON, in one line, value by value. Commas are put where they are needed. */
+/* c: '{' or '['; name NULL: in an array, or outermost. */
+void report_json_open(struct report_writer *writer, const char *name, char c);
+void report_json_close(struct report_writer *writer, char c);
+void report_json_number(struct report_writer *writer, const char *name, uint64_t number);
+/* text NULL: null. A byte that is not UTF-8 becomes U+FFFD: names of threads may be cut. */
+void report_json_text(struct report_writer *writer, const char *name, const char *text);
+void report_json_hex(struct report_writer *writer, const char *name, uint64_t number, int digits);
+
 #endif

@@ -21,4 +21,7 @@ typedef int site_report_filter(const struct mallow_site *site, void *argument);
 struct site_report *site_report_make(struct report_memory *memory, site_report_filter *filter,
 				     void *argument);
 
+/* Prints it as text, CSV or JSON: docs/api.md. 0, or -1: not all was written. */
+int site_report_print(const struct mallow_site_report *report, int fd, enum mallow_format format);
+
 #endif

@@ -18,4 +18,8 @@ struct thread_report {
  */
 struct thread_report *thread_report_make(struct report_memory *memory);
 
+/* Prints it as text, CSV or JSON: docs/api.md. 0, or -1: not all was written. */
+int thread_report_print(const struct mallow_thread_report *report, int fd,
+			enum mallow_format format);
+
 #endif
