@@ -20,7 +20,7 @@
 #include <time.h>
 #include <wchar.h>
 
-#include "agent/unwind/rule_find.h"
+#include "agent/unwind/rule.h"
 #include "agent/unwind/stack_cache.h"
 #include "agent/unwind/unwind.h"
 

@@ -2,7 +2,7 @@
 
 #include "agent/event/sink.h"
 #include "agent/event/thread.h"
-#include "agent/ground/barrier.h"
+#include "agent/ground/lock.h"
 #include "agent/ground/signal_bracket.h"
 
 uint16_t event_clock_owners[EVENT_CLOCK_PIECES];

@@ -9,7 +9,7 @@
 #define FILE_NAME_MAX 1024
 
 /*
- * The program's own file, as an absolute path; "": not known. Set by life/program_path.h at the
+ * The program's own file, as an absolute path; "": not known. Set by life/process_facts.h at the
  * start.
  */
 extern char program_path[FILE_NAME_MAX];

@@ -1,5 +1,7 @@
 #include "agent/ground/lock.h"
 
+#include <linux/membarrier.h>
+
 #include "agent/arch/instructions.h"
 #include "agent/arch/syscall.h"
 #include "agent/ground/state.h"
@@ -37,4 +39,20 @@ bool lock_wait(uint32_t *lock)
 void lock_release(uint32_t *lock)
 {
 	__atomic_store_n(lock, 0, __ATOMIC_RELEASE);
+}
+
+// Whether the kernel was asked to make membarrier() cheap for this process; kept across fork.
+static enum { BARRIER_UNKNOWN, BARRIER_READY, BARRIER_NONE } barrier;
+
+void barrier_prepare(void)
+{
+	if (barrier == BARRIER_UNKNOWN)
+		barrier = sys_membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED) == 0
+				  ? BARRIER_READY
+				  : BARRIER_NONE;
+}
+
+bool barrier_pass_others(void)
+{
+	return barrier == BARRIER_READY && sys_membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED) == 0;
 }

@@ -1,5 +1,7 @@
 /*
- * Spin locks that give up. A word of 32 bits; zero is unlocked. Taken only in a signal bracket
+ * How threads of the agent wait for each other, and make others see what they did.
+ *
+ * Spin locks give up. A word of 32 bits; zero is unlocked. Taken only in a signal bracket
  * (signal_bracket.h), so that no handler finds its own thread holding one.
  */
 #ifndef MALLOW_AGENT_GROUND_LOCK_H
@@ -18,5 +20,20 @@ bool lock_try(uint32_t *lock);
 bool lock_wait(uint32_t *lock);
 
 void lock_release(uint32_t *lock);
+
+/*
+ * A memory barrier in every other thread of the process, by membarrier(): what they do next sees
+ * what the caller did before. So no hot path needs a barrier of its own.
+ *
+ * barrier_prepare(): call once, while there is one thread: later the kernel takes 15 to 30 ms,
+ * waiting for all processors. Kept across fork.
+ */
+void barrier_prepare(void);
+
+/*
+ * Makes all other threads pass a barrier. false: they did not, because the kernel has no
+ * membarrier() or it failed. In a signal bracket, while system calls are allowed.
+ */
+bool barrier_pass_others(void);
 
 #endif

@@ -4,7 +4,7 @@
 
 #include "agent/arch/syscall.h"
 #include "agent/cull/cull_sink.h"
-#include "agent/ground/barrier.h"
+#include "agent/ground/lock.h"
 #include "agent/ground/clock.h"
 #include "agent/ground/file_name.h"
 #include "agent/ground/libc.h"
@@ -19,7 +19,7 @@
 #include "agent/helper/registry.h"
 #include "agent/helper/stream_helper.h"
 #include "agent/life/environment.h"
-#include "agent/life/program_path.h"
+#include "agent/life/process_facts.h"
 #include "agent/life/thread.h"
 #include "agent/life/thread_ended.h"
 #include "agent/life/toggle.h"

@@ -2,7 +2,6 @@
 
 #include "agent/arch/atomic_add.h"
 #include "agent/event/thread.h"
-#include "agent/ground/barrier.h"
 #include "agent/ground/lock.h"
 #include "agent/ground/signal_bracket.h"
 #include "agent/live/live_state.h"

@@ -1,7 +1,7 @@
 /*
  * The cells of the table of live blocks (trace/live.h): pieces of 32 bytes, each with a number.
- * They are handed out one, two or four at a time, from fours that lie together. The kernel never
- * gets them back.
+ * They are handed out one, two or four at a time, from fours that lie together. Full groups have
+ * numbers and memory of their own. The kernel gets neither back.
  *
  * Lock-free, async-signal-safe.
  */
@@ -11,6 +11,7 @@
 #include <assert.h>
 #include <stdint.h>
 
+#include "agent/live_blocks/number_stack.h"
 #include "trace/live.h"
 
 #define CELLS_CHUNK_BITS 15 /* 1 MiB each */
@@ -57,6 +58,29 @@ static inline uint32_t cells_word_number(uint32_t cell, uint32_t index)
 static inline uint64_t *cells_word(const struct cells *cells, uint32_t number)
 {
 	return cells_at(cells, number / LIVE_CELL_WORDS) + number % LIVE_CELL_WORDS;
+}
+
+#define FULL_GROUPS_CHUNK_BITS 12 /* 1 MiB each */
+#define FULL_GROUPS_CHUNKS     (LIVE_FULLS >> FULL_GROUPS_CHUNK_BITS)
+
+/* The full groups, by their number. Zero: none. */
+struct full_groups {
+	struct live_full *chunks[FULL_GROUPS_CHUNKS]; /* atomic */
+	uint32_t last; /* atomic: the number that was made last; 0: none was */
+	struct number_stack free;
+};
+
+/* Takes a full group that nobody has; its entries are zero. NULL: there are no more. */
+struct live_full *full_groups_take(struct full_groups *groups, uint32_t *number);
+
+/* Gives back a full group that has no entries any more. */
+void full_groups_give_back(struct full_groups *groups, uint32_t number);
+
+/* The full group of that number, which was taken. */
+static inline struct live_full *full_groups_at(const struct full_groups *groups, uint32_t number)
+{
+	return &__atomic_load_n(&groups->chunks[number >> FULL_GROUPS_CHUNK_BITS],
+				__ATOMIC_RELAXED)[number & ((1u << FULL_GROUPS_CHUNK_BITS) - 1)];
 }
 
 #endif

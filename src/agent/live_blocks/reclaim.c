@@ -6,7 +6,7 @@
 #include "agent/live_blocks/small_blocks.h"
 
 /* Whether a group that is not leaving is empty, so that it may. Chains of small blocks never leave,
- * because block_near.h keeps places in them. */
+ * because struct block_near keeps places in them. */
 static bool may_leave(const struct block_table *table, uint32_t name, unsigned int map)
 {
 	if (map == LIVE_MAP_SMALL)

@@ -15,7 +15,7 @@
  * visible by then. One compare-and-swap of the head decides between a thread that wants the group
  * and this one.
  *
- * A thread that has met a cell of a large block (block_near.h) does not ask the head. So these
+ * A thread that has met a cell of a large block (struct block_near) does not ask the head. So these
  * cells are claimed before the compare-and-swap, and stay so while they are free. A thread that
  * claims a cell checks again whose cell it is.
  *

@@ -14,8 +14,8 @@
  *
  * Other files assume x86-64, too: the return address at CFA - 8 of plain rules (cfi/unwind_rule.h;
  * where the return address is in a register, cfi/rule_compile.c has no rule for a leaf function),
- * the red zone (stack_bounds.h), addresses of 47 bits (live_blocks/heads.h, cull_table.c), pages of
- * 4 KiB, the vDSO's name of clock_gettime (ground/clock.c), fork as a system call
+ * the red zone (stack_bounds.h), addresses of 47 bits (live_blocks/heads.h, cull_entries.c), pages
+ * of 4 KiB, the vDSO's name of clock_gettime (ground/clock.c), fork as a system call
  * (hooks/control.c), one opcode that two architectures read differently (cfi/cfa_program.c).
  * tools/check_agent.py knows the instructions of one architecture. The tests of tests/unwind
  * compare with libgcc's unwinder and libunwind.

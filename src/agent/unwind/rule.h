@@ -1,6 +1,6 @@
 /*
- * The agent's wide rules, and rules of both kinds packed into 16 bits (cfi/unwind_rule.h) as they
- * lie in the table beside their pc (rule_table.h).
+ * Rules: found in the unwind tables; the agent's wide ones; and both kinds packed into 16 bits
+ * (cfi/unwind_rule.h) as they lie in the table beside their pc (rule_table.h).
  *
  * Equal wide rules are kept once, however many pcs they have: a program has few distinct ones, and
  * closing and opening a library a thousand times adds none.
@@ -27,5 +27,18 @@ void rule_unpack(uint16_t packed, struct unwind_rule *ret);
 
 /* In a forked child: frees the lock, whose holder does not exist there. */
 void rule_after_fork(void);
+
+/*
+ * Finds the rule of a pc in the unwind tables of the module that holds it. pc is a return address,
+ * or the address of an interrupted instruction plus 1. There is always a rule: of kind RULE_BROKEN
+ * if it cannot be found.
+ */
+void rule_find_slow(uint64_t pc, struct unwind_rule *ret);
+
+/*
+ * Where the frame of pc keeps its caller's value of another register. RULE_LOST: no table says it.
+ * Looked up each time: few frames need more than sp and fp.
+ */
+void rule_find_register_slow(uint64_t pc, uint8_t reg, struct rule_place *place, int32_t *offset);
 
 #endif

@@ -3,7 +3,7 @@
 
 #include "agent/unwind/memory.h"
 #include "agent/unwind/module_find.h"
-#include "agent/unwind/rule_find.h"
+#include "agent/unwind/rule.h"
 #include "agent/unwind/stack_bounds.h"
 #include "agent/unwind/x86_64/registers.h"
 
