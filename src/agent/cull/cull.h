@@ -37,7 +37,10 @@
 #include "trace/format.h"
 
 struct event;
+struct sink;
 struct thread;
+
+extern const struct sink cull_sink hidden;
 
 /*
  * Holds an allocation back. Its stack is thread->stack, settled, and its frames have ids. replaced:

@@ -1,7 +1,8 @@
-#include "agent/cull/cull_sink.h"
-
+/* The sink that holds young blocks back (cull.h), in front of the recording's. */
 #include "agent/cull/cull.h"
+
 #include "agent/event/admission.h"
+#include "agent/event/sink.h"
 #include "agent/event/thread.h"
 #include "agent/record/event_write.h"
 #include "agent/record/record_sink.h"

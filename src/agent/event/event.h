@@ -15,7 +15,7 @@ struct event {
 	uint64_t ticks; /* of a realloc: when it started */
 	union {
 		uint64_t duration; /* of a realloc, in ticks */
-		uint64_t ticket;   /* of an event that waits for the live table: live_waits() */
+		uint64_t ticket;   /* of an event that waits for the live table: live_sink.c */
 	};
 	uint64_t old_address;
 	uint64_t address;

@@ -3,11 +3,11 @@
 #include <elf.h>
 
 #include "agent/arch/syscall.h"
-#include "agent/cull/cull_sink.h"
-#include "agent/ground/lock.h"
+#include "agent/cull/cull.h"
 #include "agent/ground/clock.h"
 #include "agent/ground/file_name.h"
 #include "agent/ground/libc.h"
+#include "agent/ground/lock.h"
 #include "agent/ground/log.h"
 #include "agent/ground/next_functions.h"
 #include "agent/ground/own_code.h"
@@ -23,7 +23,7 @@
 #include "agent/life/thread.h"
 #include "agent/life/thread_ended.h"
 #include "agent/life/toggle.h"
-#include "agent/live/live_sink.h"
+#include "agent/live/live.h"
 #include "agent/record/process_stop.h"
 #include "agent/record/record_sink.h"
 #include "agent/record/recording.h"

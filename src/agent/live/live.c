@@ -5,7 +5,6 @@
 #include "agent/ground/clock.h"
 #include "agent/live/live_count.h"
 #include "agent/live/live_hook.h"
-#include "agent/live/live_reports.h"
 #include "agent/live/live_stack.h"
 
 // Without stacks an allocation has no time. So the clock is looked at once in so many allocations.

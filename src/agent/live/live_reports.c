@@ -1,12 +1,13 @@
-#include "agent/live/live_reports.h"
+/* When reports of the live table are made: by signal, by the clock, and at the end (live.h). */
+#include "agent/live/live.h"
 
 #include "agent/ground/clock.h"
 #include "agent/ground/config.h"
 #include "agent/ground/libc.h"
 #include "agent/ground/signal_bracket.h"
 #include "agent/ground/state.h"
-#include "agent/live/live.h"
 #include "agent/live/live_sampled.h"
+#include "agent/live/live_state.h"
 #include "agent/live_blocks/live_memory.h"
 
 #define LOOK_NS  UINT64_C(10000000)   /* between two looks, while a report waits … */

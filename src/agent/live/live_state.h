@@ -6,6 +6,7 @@
 #include "agent/live/live_threads.h"
 #include "agent/live/sites.h"
 #include "agent/live_blocks/block_table.h"
+#include "base/compiler.h"
 
 #define LIVE_TAKEN 8 /* reallocs of one thread at a time: handlers may nest */
 
@@ -58,5 +59,14 @@ struct live_own {
 	uint32_t node_depth;
 	uint64_t hashes[];
 };
+
+/* Starts a report if one is due. ticks: since the start. Also notes the time for readers. */
+void live_reports_look_slow(struct live *live, uint64_t ticks);
+
+static inline void live_reports_look(struct live *live, uint64_t ticks)
+{
+	if (unlikely(ticks >= __atomic_load_n(&live->next_look, __ATOMIC_RELAXED)))
+		live_reports_look_slow(live, ticks);
+}
 
 #endif
