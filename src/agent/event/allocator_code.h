@@ -2,8 +2,7 @@
  * Tells whether code belongs to an allocator: to the real operators, or to another allocator than
  * the C library's. A call from such code is a part of what the allocator does. A call from a
  * new_handler or a signal handler is not. In a dynamic program the allocator has a module of its
- * own (allocator_code_loaded.c); in a static one it is known by its functions
- * (allocator_code_static.c).
+ * own; in a static one it is known by its functions.
  */
 #ifndef MALLOW_AGENT_EVENT_ALLOCATOR_CODE_H
 #define MALLOW_AGENT_EVENT_ALLOCATOR_CODE_H
@@ -16,8 +15,5 @@ bool allocator_code_holds(uint64_t pc);
 
 /* Code was unloaded: forgets the answers. */
 void allocator_code_forget(void);
-
-/* The same without a memory, by the one file or the other. Only for allocator_code_holds(). */
-bool allocator_code_look(uint64_t pc);
 
 #endif
