@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """Tells libraries of mallow where the tool is installed: set_installed_tool.py TOOL LIBRARY…
 
-Each has one array for that, which begins with MARK (src/agent/helper/installed_tool.h).
+Each has one array for that, which begins with MARK (src/agent/helper/tool.h).
 """
 import pathlib
 import sys

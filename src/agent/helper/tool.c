@@ -8,7 +8,6 @@
 #include "agent/arch/clone_stack.h"
 #include "agent/arch/syscall.h"
 #include "agent/ground/config.h"
-#include "agent/helper/installed_tool.h"
 #include "agent/helper/registry.h"
 
 #define INPUT_FD   0
@@ -20,11 +19,21 @@
 
 char *const *tool_environment;
 
+/*
+ * The path of the tool where MALLOW_HELPER is not set: INSTALLED_TOOL_MARK, the path, and zeros to
+ * the end. `make install` finds the mark in the library and writes the installed path after it
+ * (tools/set_installed_tool.py), so what is built does not depend on where it goes. Until then the
+ * path is that of Meson's prefix. This file only takes its address: what the compiler read there
+ * would be the path before `make install`.
+ */
+#define INSTALLED_TOOL_MARK "mallow's tool: "
+static const char installed_tool[1024] = INSTALLED_TOOL_MARK MALLOW_INSTALLED_TOOL;
+
 const char *tool_path(void)
 {
 	const char *path = config.text[SETTING_HELPER];
 
-	return *path ? path : installed_tool_path();
+	return *path ? path : installed_tool + sizeof(INSTALLED_TOOL_MARK) - 1;
 }
 
 /* Resets the signal handlers, which are the program's code. This process has its own table. */

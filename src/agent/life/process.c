@@ -27,7 +27,6 @@
 #include "agent/record/process_stop.h"
 #include "agent/record/record_sink.h"
 #include "agent/record/recording.h"
-#include "agent/record/recording_file.h"
 #include "agent/record/slot.h"
 
 extern unsigned long getauxval(unsigned long type) __attribute__((weak));

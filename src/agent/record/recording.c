@@ -1,4 +1,4 @@
-#include "agent/record/recording_file.h"
+#include "agent/record/recording.h"
 
 #include <errno.h>
 
@@ -11,7 +11,6 @@
 #include "agent/ground/next_functions.h"
 #include "agent/ground/state.h"
 #include "agent/ground/text.h"
-#include "agent/record/recording.h"
 #include "agent/unwind/arch.h"
 
 struct recording *recording;
