@@ -7,7 +7,7 @@
 #include "trace/byte_order.h"
 #include "trace/chunk_check.h"
 #include "trace/decode.h"
-#include "trace/header_check.h"
+
 #include "trace/live_place.h"
 
 #define WINDOW  (1u << 20)

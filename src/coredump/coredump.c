@@ -12,7 +12,6 @@
 #include "hosted/files/decompressed.h"
 #include "trace/byte_order.h"
 #include "trace/chunk_check.h"
-#include "trace/header_check.h"
 #include "trace/live.h"
 
 #define HEAD 64

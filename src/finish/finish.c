@@ -14,7 +14,7 @@
 #include "hosted/cleanup.h"
 #include "hosted/files/replace_file.h"
 #include "hosted/zstd_frame.h"
-#include "trace/header_check.h"
+#include "trace/chunk_check.h"
 #include "write/sealed_chunk.h"
 #include "write/still_written.h"
 

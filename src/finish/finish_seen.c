@@ -13,7 +13,7 @@
 #include "base/varint.h"
 #include "hosted/cleanup.h"
 #include "hosted/now.h"
-#include "trace/header_check.h"
+#include "trace/chunk_check.h"
 #include "write/record_stream.h"
 
 /* Clocks of one machine differ by less, unless somebody sets one in between. */

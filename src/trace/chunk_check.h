@@ -1,4 +1,5 @@
-/* Chunk headers and trailers: docs/trace-format.md, section 3. */
+/* Checks the headers of recordings and chunks, and trailers: docs/trace-format.md, sections 2
+ * and 3. */
 #ifndef MALLOW_TRACE_CHUNK_CHECK_H
 #define MALLOW_TRACE_CHUNK_CHECK_H
 
@@ -40,5 +41,18 @@ static inline uint32_t chunk_room(uint32_t size)
  * with the trailer.
  */
 bool chunk_check_trailer(const void *data, size_t size);
+
+enum header_verdict {
+	HEADER_VALID,
+	HEADER_FOREIGN, /* not a recording */
+	HEADER_NEWER,   /* its major version is newer than this reader; *ret is set */
+	HEADER_CUT,     /* a recording cut short within its header */
+};
+
+/*
+ * Checks the header of a recording. data: the first size bytes of the file, at least sizeof(*ret)
+ * unless the file is shorter. Sets *ret if the verdict is HEADER_VALID or HEADER_NEWER.
+ */
+enum header_verdict header_check(const void *data, size_t size, struct trace_header *ret);
 
 #endif

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "live_writer.h"
-#include "trace/live_place.h"
+#include "trace/checksum.h"
 
 static void put_place(struct trace_writer *writer)
 {

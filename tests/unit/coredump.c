@@ -13,7 +13,7 @@
 #include "failing_malloc.h"
 #include "hosted/cleanup.h"
 #include "hosted/files/byte_source.h"
-#include "trace/live_place.h"
+#include "trace/checksum.h"
 
 static char path[40];
 static int fd = -1;

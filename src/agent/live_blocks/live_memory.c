@@ -1,8 +1,8 @@
 #include "agent/live_blocks/live_memory.h"
 
 #include "agent/arch/syscall.h"
-#include "agent/ground/lock.h"
 #include "agent/ground/libc.h"
+#include "agent/ground/lock.h"
 #include "agent/ground/own_place.h"
 #include "agent/ground/signal_bracket.h"
 #include "agent/ground/state.h"
@@ -10,7 +10,7 @@
 #include "agent/record/recording.h"
 #include "base/bytes.h"
 #include "base/compiler.h"
-#include "trace/live_place.h"
+#include "trace/checksum.h"
 
 #define CHUNKS_MAX   8192
 #define CHUNK_LEAVES 500 /* so many fit into the header's list */

@@ -11,7 +11,7 @@
 #include "agent/unwind/memory.h"
 #include "agent/unwind/proc_maps.h"
 #include "base/compiler.h"
-#include "cfi/eh_walk.h"
+#include "cfi/eh_frame.h"
 
 #define INDEXES_MAX  32         /* at a time */
 #define MADE_MAX     256        /* in all: their memory is not returned */

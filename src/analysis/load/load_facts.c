@@ -8,7 +8,7 @@
 #include "base/hex.h"
 #include "hosted/cleanup.h"
 #include "hosted/files/file_lock.h"
-#include "trace/header_check.h"
+#include "trace/chunk_check.h"
 
 static struct err *refuse(const struct byte_source *source, const uint8_t *data, size_t size)
 {

@@ -20,7 +20,7 @@
 #include "cli/run/started_programs.h"
 #include "hosted/cleanup.h"
 #include "hosted/vec.h"
-#include "trace/header_check.h"
+#include "trace/chunk_check.h"
 
 #define TABLES_MOST 512       /* tables kept at a time: enough for a tree of processes */
 #define WAIT_S      5         /* seconds to wait for room in the socket */

@@ -14,7 +14,7 @@
 #include "cli/cli.h"
 #include "cli/recordings/file_kind.h"
 #include "hosted/cleanup.h"
-#include "trace/header_check.h"
+#include "trace/chunk_check.h"
 
 static inline void close_directory(DIR **directory)
 {

@@ -11,7 +11,7 @@
 #include "cli/cli.h"
 #include "hosted/cleanup.h"
 #include "hosted/file_name.h"
-#include "trace/header_check.h"
+#include "trace/chunk_check.h"
 
 /* A recording of the user's own. */
 struct own {

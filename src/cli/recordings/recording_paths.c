@@ -10,7 +10,7 @@
 
 #include "cli/cli.h"
 #include "hosted/cleanup.h"
-#include "trace/header_check.h"
+#include "trace/chunk_check.h"
 
 #define SUFFIX ".mallow"
 

@@ -15,7 +15,7 @@
 #include "cli/cli.h"
 #include "hosted/cleanup.h"
 #include "hosted/file_name.h"
-#include "trace/header_check.h"
+#include "trace/chunk_check.h"
 #include "write/still_written.h"
 
 #define NAMES_MOST 1000

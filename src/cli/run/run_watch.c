@@ -20,7 +20,7 @@
 #include "hosted/cleanup.h"
 #include "hosted/now.h"
 #include "hosted/proc.h"
-#include "trace/header_check.h"
+#include "trace/chunk_check.h"
 
 /* As the agent's samples (memory_use.c): short runs want a curve, too. */
 #define SOONER          50

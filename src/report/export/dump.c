@@ -9,7 +9,7 @@
 #include "hosted/cleanup.h"
 #include "report/export/dump_event.h"
 #include "report/export/dump_names.h"
-#include "trace/header_check.h"
+#include "trace/chunk_check.h"
 
 struct dump {
 	struct buf *buf;

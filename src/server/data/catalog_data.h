@@ -15,7 +15,7 @@
 #include "hosted/vec.h"
 #include "server/data/catalog.h"
 #include "server/data/pairs.h"
-#include "trace/header_check.h"
+#include "trace/chunk_check.h"
 
 /* The state of a file when something was made from it. */
 struct seen {

@@ -14,7 +14,6 @@
 #include "stream/link/foreign_text.h"
 #include "stream/receiver/gather_data.h"
 #include "trace/chunk_check.h"
-#include "trace/header_check.h"
 
 #define NAME_TRIES 1000
 #define WRITE_BACK (8u << 20) /* bytes after which the disk is to begin */

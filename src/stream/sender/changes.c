@@ -4,7 +4,7 @@
 
 #include "hosted/cleanup.h"
 #include "stream/sender/changes_data.h"
-#include "trace/header_check.h"
+#include "trace/chunk_check.h"
 
 static bool is_table(const struct changes *changes)
 {

@@ -1,9 +1,10 @@
 /*
- * All rows of a section (cfi/eh_walk.h): they are what a search for each pc finds (cfi/eh_frame.h),
- * on random instructions, on hand-made sections of both formats, and on the C library's own tables,
- * whole and damaged. Build with -Db_sanitize=address,undefined: images lie in blocks of their size.
+ * All rows of a section (eh_walk_entry()): they are what a search for each pc finds
+ * (eh_frame_find()), on random instructions, on hand-made sections of both formats, and on the C
+ * library's own tables, whole and damaged. Build with -Db_sanitize=address,undefined: images lie in
+ * blocks of their size.
  */
-#include "cfi/eh_walk.h"
+#include "cfi/eh_frame.h"
 
 #include <link.h>
 #include <setjmp.h>
