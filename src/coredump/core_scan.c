@@ -5,10 +5,9 @@
 #include "hosted/cleanup.h"
 #include "hosted/files/byte_source.h"
 #include "trace/byte_order.h"
+#include "trace/checksum.h"
 #include "trace/chunk_check.h"
 #include "trace/decode.h"
-
-#include "trace/live_place.h"
 
 #define WINDOW  (1u << 20)
 #define OVERLAP 4096u /* no header is longer */

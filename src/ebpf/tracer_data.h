@@ -2,9 +2,9 @@
 #ifndef MALLOW_EBPF_TRACER_DATA_H
 #define MALLOW_EBPF_TRACER_DATA_H
 
+#include "ebpf/bpf_map.h"
 #include "ebpf/mapped_ranges.h"
 #include "ebpf/probe_link.h"
-#include "ebpf/shared_map.h"
 #include "ebpf/tracer.h"
 #include "ebpf/unwind/code_tables.h"
 

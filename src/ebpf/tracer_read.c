@@ -1,5 +1,5 @@
 /* Reading what is outstanding out of the kernel's tables. */
-#include "ebpf/map_batch.h"
+#include "ebpf/bpf_map.h"
 #include "ebpf/tracer_data.h"
 #include "hosted/cleanup.h"
 #include "hosted/now.h"

@@ -39,7 +39,7 @@ struct code_range {
 };
 
 struct hook_options {
-	const char *object; /* -O, see hook_object.h; NULL: all that are found */
+	const char *object; /* -O, see hook_object_is(); NULL: all that are found */
 	const char *prefix; /* --symbols-prefix, "foo_": besides the known ones; NULL: none */
 };
 
@@ -63,5 +63,16 @@ struct hooks {
 struct err *hooks_find(const struct target *target, uint32_t first,
 		       const struct hook_options *options, struct hooks *hooks);
 void hooks_deinit(struct hooks *hooks);
+
+/*
+ * Whether the user means this module by -O. object: a path, absolute or relative, as we or as the
+ * process see it; a file name; or the short name of a library: "c" is libc.so.6, "jemalloc" is
+ * libjemalloc.so.2.
+ */
+bool hook_object_is(const struct target *target, const struct target_module *module,
+		    const char *object);
+
+/* The same for a name without a slash and a file name, which the path ends with. */
+bool hook_object_is_named(const char *path, const char *object);
 
 #endif

@@ -1,8 +1,8 @@
 /* Reading what is outstanding out of the kernel's tables. See kernel_tracer.h. */
 #include <string.h>
 
+#include "ebpf/bpf_map.h"
 #include "ebpf/kernel/kernel_tracer_data.h"
-#include "ebpf/map_batch.h"
 #include "hosted/cleanup.h"
 #include "hosted/now.h"
 // Made by bpftool out of bpf/kernel.bpf.c; it names types of kernel_shared.h.

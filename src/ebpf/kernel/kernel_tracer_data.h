@@ -3,10 +3,10 @@
 #define MALLOW_EBPF_KERNEL_KERNEL_TRACER_DATA_H
 
 #include "ebpf/bpf/kernel_shared.h"
+#include "ebpf/bpf_map.h"
 #include "ebpf/kernel/kernel_tracer.h"
 #include "ebpf/kernel/page_places.h"
 #include "ebpf/kernel/slab_caches.h"
-#include "ebpf/shared_map.h"
 
 struct kernel_bpf;
 struct bulk_free_bpf;

@@ -1,4 +1,7 @@
-/* How many objects the kernel says that each of its caches has: /proc/slabinfo. */
+/*
+ * How many objects the kernel says that each of its caches has: /proc/slabinfo. slab_caches.c also
+ * has cache_check() of kernel_tracer_data.h.
+ */
 #ifndef MALLOW_EBPF_KERNEL_SLAB_CACHES_H
 #define MALLOW_EBPF_KERNEL_SLAB_CACHES_H
 

@@ -10,10 +10,9 @@
 
 #include "ebpf/hooks/hook_find.h"
 #include "ebpf/hooks/hook_names.h"
-#include "trace/format.h"
-#include "ebpf/hooks/hook_object.h"
 #include "ebpf/hooks/image_functions.h"
 #include "ebpf/target/load_segments.h"
+#include "trace/format.h"
 
 #define FUNCTION(name, code)                                                                       \
 	".globl " name "\n.type " name ", @function\n" name ":\n.cfi_startproc\n" code             \
