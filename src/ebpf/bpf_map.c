@@ -6,35 +6,35 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
+#include "hosted/cleanup.h"
+
 /* How many entries of a table one system call reads. */
 #define BATCH 65536
 
-void map_batch_deinit(struct map_batch *batch)
-{
-	free(batch->keys);
-	free(batch->values);
-}
-
-struct err *map_batch_init(struct map_batch *batch, int map, size_t key, size_t value)
-{
-	*batch = (struct map_batch){.map = map};
-	batch->keys = calloc(BATCH, key);
-	batch->values = calloc(BATCH, value);
-	return batch->keys && batch->values ? NULL : err_no_memory();
-}
-
-struct err *map_batch_next(struct map_batch *batch)
+struct err *bpf_map_each(int map, size_t key, size_t value, bpf_map_entry *each, void *argument)
 {
 	const struct bpf_map_batch_opts options = {.sz = sizeof(options)};
-	int status;
+	auto_free uint8_t *keys = calloc(BATCH, key), *values = calloc(BATCH, value);
+	uint64_t at; // the kernel's position
+	bool begun = false, over = false;
 
-	batch->count = BATCH;
-	status = bpf_map_lookup_batch(batch->map, batch->begun ? &batch->at : NULL, &batch->at,
-				      batch->keys, batch->values, &batch->count, &options);
-	batch->begun = true;
-	if (status < 0 && errno != ENOENT)
-		return err_create_errno(errno, "reading the table of live blocks");
-	batch->over = status < 0;
+	if (!keys || !values)
+		return err_no_memory();
+	while (!over) {
+		uint32_t count = BATCH;
+
+		over = bpf_map_lookup_batch(map, begun ? &at : NULL, &at, keys, values, &count,
+					    &options) < 0;
+		begun = true;
+		if (over && errno != ENOENT)
+			return err_create_errno(errno, "reading the table of live blocks");
+		for (uint32_t i = 0; i < count; i++) {
+			struct err *err = each(argument, keys + i * key, values + i * value);
+
+			if (err)
+				return err;
+		}
+	}
 	return NULL;
 }
 

@@ -2,7 +2,6 @@
 #ifndef MALLOW_EBPF_BPF_MAP_H
 #define MALLOW_EBPF_BPF_MAP_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -10,25 +9,15 @@
 
 struct bpf_map;
 
-/* What one system call has read. */
-struct map_batch {
-	int map;
-	void *keys, *values;
-	uint32_t count;
-	uint64_t at; /* the kernel's position */
-	bool begun, over;
-};
-
-/* key, value: their sizes in bytes. map: its descriptor. Deinit also on failure. */
-struct err *map_batch_init(struct map_batch *batch, int map, size_t key, size_t value);
-void map_batch_deinit(struct map_batch *batch);
+/* key, value: valid until it returns. */
+typedef struct err *bpf_map_entry(void *argument, const void *key, const void *value);
 
 /*
- * Reads on, until batch->over. A table that changes meanwhile is read bucket by bucket: an entry
- * that stays is neither skipped nor read twice. So it ends after one pass however busy the table
- * is.
+ * Calls each() for the entries of a table, until it fails. map: its descriptor; key, value: their
+ * sizes in bytes. A table that changes meanwhile is read bucket by bucket: an entry that stays is
+ * neither skipped nor read twice. So it ends after one pass however busy the table is.
  */
-struct err *map_batch_next(struct map_batch *batch);
+struct err *bpf_map_each(int map, size_t key, size_t value, bpf_map_entry *each, void *argument);
 
 /* The value of an array of BPF's (BPF_F_MMAPABLE), in our memory. Zeroed: none. */
 struct shared_map {

@@ -2,6 +2,9 @@
 
 #include <stdlib.h>
 
+#include "ebpf/bpf_map.h"
+#include "hosted/now.h"
+
 void outstanding_deinit(struct outstanding *outstanding)
 {
 	vec_deinit(&outstanding->stacks);
@@ -47,6 +50,45 @@ struct outstanding_stack *outstanding_stack_of(struct outstanding_index *index,
 		return NULL;
 	}
 	return &outstanding->stacks.items[outstanding->stacks.count - 1];
+}
+
+static struct err *add_block(void *argument, const void *key, const void *value)
+{
+	const struct outstanding_reader *reader = argument;
+
+	return reader->add_block(reader->argument, *(const uint64_t *)key, value);
+}
+
+static struct err *add_sum(void *argument, const void *key, const void *value)
+{
+	const struct outstanding_reader *reader = argument;
+	uint32_t number = *(const uint32_t *)value;
+	const struct stack_head *sums = (const void *)(reader->words + number);
+
+	if (!__atomic_load_n(&sums->blocks, __ATOMIC_RELAXED))
+		return NULL;
+	return reader->add_sum(reader->argument, number, sums);
+}
+
+struct err *outstanding_read(const struct outstanding_reader *reader, bool combined)
+{
+	static const uint32_t lost = STACK_NONE; // blocks whose stack is lost are summed there
+	struct err *err;
+
+	if (!combined)
+		return bpf_map_each(reader->blocks, sizeof(uint64_t), sizeof(struct block),
+				    add_block, (void *)reader);
+	err = add_sum((void *)reader, NULL, &lost);
+	return err ? err
+		   : bpf_map_each(reader->stack_ids, sizeof(uint64_t), sizeof(uint32_t), add_sum,
+				  (void *)reader);
+}
+
+uint64_t outstanding_until(uint64_t older_ns)
+{
+	uint64_t now = now_ns();
+
+	return !older_ns ? UINT64_MAX : now > older_ns ? now - older_ns : 0;
 }
 
 static int by_bytes(const void *left, const void *right)

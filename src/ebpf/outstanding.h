@@ -59,6 +59,21 @@ void outstanding_index_deinit(struct outstanding_index *index);
 struct outstanding_stack *outstanding_stack_of(struct outstanding_index *index,
 					       struct outstanding *outstanding, uint32_t number);
 
+/* What a reading of the kernel's tables does with each entry. */
+struct outstanding_reader {
+	int blocks, stack_ids; /* descriptors of the tables … */
+	const uint64_t *words; /* … and the table `stacks` */
+	struct err *(*add_block)(void *argument, uint64_t address, const struct block *block);
+	/* Of tables without blocks (`combined`): a stack's sums, which are not 0. */
+	struct err *(*add_sum)(void *argument, uint32_t number, const struct stack_head *sums);
+	void *argument;
+};
+
+struct err *outstanding_read(const struct outstanding_reader *reader, bool combined);
+
+/* Blocks are left out that were allocated later. older_ns: the least age; 0: all are wanted. */
+uint64_t outstanding_until(uint64_t older_ns);
+
 /* Sorts stacks and blocks, and adds up the sums of all stacks. by_count: most blocks first. */
 void outstanding_sort(struct outstanding *outstanding, bool by_count);
 

@@ -1,8 +1,6 @@
 /* Reading what is outstanding out of the kernel's tables. */
-#include "ebpf/bpf_map.h"
 #include "ebpf/tracer_data.h"
 #include "hosted/cleanup.h"
-#include "hosted/now.h"
 // Made by bpftool out of bpf/memleak.bpf.c; it names types of bpf_shared.h.
 #include <memleak.skel.h>
 
@@ -46,63 +44,31 @@ static struct err *add_block(struct reading *reading, const struct outstanding_b
 	return NULL;
 }
 
-static struct err *read_blocks(struct reading *reading)
+static struct err *add_sampled(void *argument, uint64_t address, const struct block *block)
 {
-	cleanup(map_batch_deinit) struct map_batch batch = {0};
-	struct err *err = map_batch_init(&batch, bpf_map__fd(reading->tracer->bpf->maps.blocks),
-					 sizeof(uint64_t), sizeof(struct block));
+	struct reading *reading = argument;
 
-	while (!err && !batch.over) {
-		err = map_batch_next(&batch);
-		for (uint32_t i = 0; !err && i < batch.count; i++) {
-			const struct block *block = (const struct block *)batch.values + i;
-
-			err = add_block(reading,
-					&(struct outstanding_block){
-						.address = ((const uint64_t *)batch.keys)[i],
-						.size = block->size,
-						.time_ns = block->time_ns,
-						.stack = block->stack,
-						.tid = block->tid},
-					reading->tracer->options.sample_rate);
-		}
-	}
-	return err;
+	return add_block(reading,
+			 &(struct outstanding_block){.address = address,
+						     .size = block->size,
+						     .time_ns = block->time_ns,
+						     .stack = block->stack,
+						     .tid = block->tid},
+			 reading->tracer->options.sample_rate);
 }
 
-static struct err *add_sum(struct reading *reading, uint32_t number)
+static struct err *add_sum(void *argument, uint32_t number, const struct stack_head *sums)
 {
-	const uint64_t *words = reading->tracer->stacks.address;
-	const struct stack_head *head = (const void *)(words + number);
+	struct reading *reading = argument;
 	uint64_t weight = reading->tracer->options.sample_rate;
-	struct outstanding_stack *stack;
+	struct outstanding_stack *stack =
+		outstanding_stack_of(&reading->index, reading->result, number);
 
-	if (!__atomic_load_n(&head->blocks, __ATOMIC_RELAXED))
-		return NULL;
-	stack = outstanding_stack_of(&reading->index, reading->result, number);
 	if (!stack)
 		return err_no_memory();
-	stack->bytes = head->bytes * weight;
-	stack->blocks = head->blocks * weight;
+	stack->bytes = sums->bytes * weight;
+	stack->blocks = sums->blocks * weight;
 	return NULL;
-}
-
-/* With options->combined. */
-static struct err *read_sums(struct reading *reading)
-{
-	cleanup(map_batch_deinit) struct map_batch batch = {0};
-	struct err *err = map_batch_init(&batch, bpf_map__fd(reading->tracer->bpf->maps.stack_ids),
-					 sizeof(uint64_t), sizeof(uint32_t));
-
-	// Blocks whose stack is lost are summed at number 0.
-	if (!err)
-		err = add_sum(reading, STACK_NONE);
-	while (!err && !batch.over) {
-		err = map_batch_next(&batch);
-		for (uint32_t i = 0; !err && i < batch.count; i++)
-			err = add_sum(reading, ((const uint32_t *)batch.values)[i]);
-	}
-	return err;
 }
 
 static struct err *read_mapped(struct reading *reading)
@@ -127,20 +93,26 @@ static struct err *read_mapped(struct reading *reading)
 struct err *tracer_read(struct tracer *tracer, uint64_t older_ns, bool list_blocks, bool by_count,
 			struct outstanding *ret)
 {
-	uint64_t now = now_ns();
+	bool combined = tracer->options.combined;
 	cleanup(reading_deinit) struct reading reading = {
 		.tracer = tracer,
 		.result = ret,
-		.until_ns = now > older_ns ? now - older_ns : 0,
+		.until_ns = outstanding_until(combined ? 0 : older_ns),
 		.index = {.words = tracer->stacks.address, .word_count = tracer->stack_words},
 		.list_blocks = list_blocks,
 	};
+	const struct outstanding_reader reader = {
+		.blocks = bpf_map__fd(tracer->bpf->maps.blocks),
+		.stack_ids = bpf_map__fd(tracer->bpf->maps.stack_ids),
+		.words = tracer->stacks.address,
+		.add_block = add_sampled,
+		.add_sum = add_sum,
+		.argument = &reading,
+	};
 	struct err *err = tracer_poll(tracer);
 
-	if (tracer->options.combined || !older_ns)
-		reading.until_ns = UINT64_MAX;
 	if (!err)
-		err = tracer->options.combined ? read_sums(&reading) : read_blocks(&reading);
+		err = outstanding_read(&reader, combined);
 	if (!err)
 		err = read_mapped(&reading);
 	if (err) {

@@ -1,10 +1,8 @@
 /* Reading what is outstanding out of the kernel's tables. See kernel_tracer.h. */
 #include <string.h>
 
-#include "ebpf/bpf_map.h"
 #include "ebpf/kernel/kernel_tracer_data.h"
 #include "hosted/cleanup.h"
-#include "hosted/now.h"
 // Made by bpftool out of bpf/kernel.bpf.c; it names types of kernel_shared.h.
 #include <kernel.skel.h>
 
@@ -177,8 +175,9 @@ static void add_pages(struct reading *reading, enum page_use use, uint64_t bytes
 	reading->result->pages[use].pages += bytes / PAGE;
 }
 
-static struct err *add_block(struct reading *reading, uint64_t key, const struct block *block)
+static struct err *add_block(void *argument, uint64_t key, const struct block *block)
 {
+	struct reading *reading = argument;
 	struct kernel_outstanding *result = reading->result;
 	uint64_t weight = reading->tracer->options.sample_rate;
 	struct outstanding_stack *stack;
@@ -220,34 +219,14 @@ static struct err *add_block(struct reading *reading, uint64_t key, const struct
 	return NULL;
 }
 
-static struct err *read_blocks(struct reading *reading)
+static struct err *add_sum(void *argument, uint32_t number, const struct stack_head *sums)
 {
-	cleanup(map_batch_deinit) struct map_batch batch = {0};
-	struct err *err = map_batch_init(&batch, bpf_map__fd(reading->tracer->bpf->maps.blocks),
-					 sizeof(uint64_t), sizeof(struct block));
-
-	while (!err && !batch.over) {
-		err = map_batch_next(&batch);
-		for (uint32_t i = 0; !err && i < batch.count; i++)
-			err = add_block(reading, ((const uint64_t *)batch.keys)[i],
-					(const struct block *)batch.values + i);
-	}
-	return err;
-}
-
-/* Of options->combined: one stack's sums. */
-static struct err *add_sum(struct reading *reading, uint32_t number)
-{
-	const struct stack_head *head =
-		(const void *)((const uint64_t *)reading->tracer->stacks.address + number);
+	struct reading *reading = argument;
 	uint64_t weight = reading->tracer->options.sample_rate;
-	uint64_t bytes = head->bytes * weight, blocks = head->blocks * weight;
+	uint64_t bytes = sums->bytes * weight;
 	struct outstanding_stack *stack;
-	struct stack_facts *facts;
+	struct stack_facts *facts = find_stack(reading, number, &stack);
 
-	if (!blocks)
-		return NULL;
-	facts = find_stack(reading, number, &stack);
 	if (!facts)
 		return err_no_memory();
 	if (facts->pages && stack->source == SOURCE_MOVABLE)
@@ -257,25 +236,8 @@ static struct err *add_sum(struct reading *reading, uint32_t number)
 		return NULL;
 	}
 	stack->bytes = bytes;
-	stack->blocks = blocks;
+	stack->blocks = sums->blocks * weight;
 	return NULL;
-}
-
-static struct err *read_sums(struct reading *reading)
-{
-	cleanup(map_batch_deinit) struct map_batch batch = {0};
-	struct err *err = map_batch_init(&batch, bpf_map__fd(reading->tracer->bpf->maps.stack_ids),
-					 sizeof(uint64_t), sizeof(uint32_t));
-
-	// Blocks whose stack is lost are summed at number 0.
-	if (!err)
-		err = add_sum(reading, STACK_NONE);
-	while (!err && !batch.over) {
-		err = map_batch_next(&batch);
-		for (uint32_t i = 0; !err && i < batch.count; i++)
-			err = add_sum(reading, ((const uint32_t *)batch.values)[i]);
-	}
-	return err;
 }
 
 /* Pages that can be moved are marked in a table of bits, and have no stacks. */
@@ -325,10 +287,18 @@ static struct err *read_all(struct reading *reading, bool by_count)
 {
 	const struct kernel_options *options = &reading->tracer->options;
 	struct kernel_outstanding *result = reading->result;
+	const struct outstanding_reader reader = {
+		.blocks = bpf_map__fd(reading->tracer->bpf->maps.blocks),
+		.stack_ids = bpf_map__fd(reading->tracer->bpf->maps.stack_ids),
+		.words = reading->tracer->stacks.address,
+		.add_block = add_block,
+		.add_sum = add_sum,
+		.argument = reading,
+	};
 	struct err *err = page_flags_create(&reading->flags);
 
 	if (!err)
-		err = options->combined ? read_sums(reading) : read_blocks(reading);
+		err = outstanding_read(&reader, options->combined);
 	if (!err)
 		err = steal(&reading->failure);
 	if (!err && !options->all_pages)
@@ -347,14 +317,11 @@ static struct err *read_all(struct reading *reading, bool by_count)
 struct err *kernel_tracer_read(struct kernel_tracer *tracer, uint64_t older_ns, bool list_blocks,
 			       bool by_count, struct kernel_outstanding *ret)
 {
-	uint64_t now = now_ns();
 	cleanup(reading_deinit) struct reading reading = {
 		.tracer = tracer,
 		.result = ret,
 		.index = {.words = tracer->stacks.address, .word_count = tracer->stack_words},
-		.until_ns = tracer->options.combined || !older_ns ? UINT64_MAX
-			    : now > older_ns                      ? now - older_ns
-								  : 0,
+		.until_ns = outstanding_until(tracer->options.combined ? 0 : older_ns),
 		.list_blocks = list_blocks,
 	};
 	struct err *err = read_all(&reading, by_count);

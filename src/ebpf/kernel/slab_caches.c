@@ -101,29 +101,28 @@ static int by_address(const void *left, const void *right)
 	return (a->address > b->address) - (a->address < b->address);
 }
 
+static struct err *add_cache(void *argument, const void *key, const void *value)
+{
+	struct kernel_tracer *tracer = argument;
+	struct known_cache known = {*(const uint64_t *)key, *(const struct cache *)value};
+
+	return vec_push(&tracer->caches, known) ? NULL : err_no_memory();
+}
+
 static struct err *read_caches(struct kernel_tracer *tracer)
 {
-	cleanup(map_batch_deinit) struct map_batch batch = {0};
-	struct err *err = map_batch_init(&batch, bpf_map__fd(tracer->bpf->maps.caches),
-					 sizeof(uint64_t), sizeof(struct cache));
+	struct err *err;
 
 	tracer->caches.count = 0;
-	while (!err && !batch.over) {
-		err = map_batch_next(&batch);
-		for (uint32_t i = 0; !err && i < batch.count; i++)
-			if (!vec_push(
-				    &tracer->caches,
-				    (struct known_cache){((const uint64_t *)batch.keys)[i],
-							 ((const struct cache *)batch.values)[i]}))
-				err = err_no_memory();
-	}
+	err = bpf_map_each(bpf_map__fd(tracer->bpf->maps.caches), sizeof(uint64_t),
+			   sizeof(struct cache), add_cache, tracer);
 	if (!err && tracer->caches.count)
 		qsort(tracer->caches.items, tracer->caches.count, sizeof(*tracer->caches.items),
 		      by_address);
 	return err;
 }
 
-static const struct known_cache *find(const struct kernel_tracer *tracer, uint64_t address)
+static const struct known_cache *find_cache(const struct kernel_tracer *tracer, uint64_t address)
 {
 	const struct known_cache key = {.address = address};
 
@@ -134,7 +133,7 @@ static const struct known_cache *find(const struct kernel_tracer *tracer, uint64
 
 const char *kernel_tracer_cache(const struct kernel_tracer *tracer, uint64_t source)
 {
-	const struct known_cache *known = find(tracer, source);
+	const struct known_cache *known = find_cache(tracer, source);
 
 	return known ? known->cache.name : NULL;
 }
