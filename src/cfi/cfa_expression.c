@@ -50,7 +50,7 @@ struct machine {
 	struct cfa_term stack[STACK_MAX];
 };
 
-static void push(struct machine *m, struct cfa_term term)
+static void push_term(struct machine *m, struct cfa_term term)
 {
 	if (m->depth == STACK_MAX)
 		m->bad = true;
@@ -58,7 +58,7 @@ static void push(struct machine *m, struct cfa_term term)
 		m->stack[m->depth++] = term;
 }
 
-static struct cfa_term pop(struct machine *m)
+static struct cfa_term pop_term(struct machine *m)
 {
 	if (m->depth == 0) {
 		m->bad = true;
@@ -69,7 +69,7 @@ static struct cfa_term pop(struct machine *m)
 
 static void push_constant(struct machine *m, uint64_t value)
 {
-	push(m, (struct cfa_term){.kind = CFA_TERM_CONSTANT, .value = (int64_t)value});
+	push_term(m, (struct cfa_term){.kind = CFA_TERM_CONSTANT, .value = (int64_t)value});
 }
 
 static void push_register(struct machine *m, uint8_t reg, uint64_t offset)
@@ -77,8 +77,9 @@ static void push_register(struct machine *m, uint8_t reg, uint64_t offset)
 	if (reg == m->pc_register)
 		push_constant(m, m->pc + offset);
 	else
-		push(m, (struct cfa_term){
-				.kind = CFA_TERM_LINEAR, .reg = reg, .value = (int64_t)offset});
+		push_term(m, (struct cfa_term){.kind = CFA_TERM_LINEAR,
+					       .reg = reg,
+					       .value = (int64_t)offset});
 }
 
 static void push_sum(struct machine *m, struct cfa_term a, struct cfa_term b)
@@ -89,22 +90,22 @@ static void push_sum(struct machine *m, struct cfa_term a, struct cfa_term b)
 	if (a.kind != CFA_TERM_CONSTANT && b.kind != CFA_TERM_CONSTANT)
 		m->bad = true;
 	sum.value = (int64_t)((uint64_t)a.value + (uint64_t)b.value);
-	push(m, sum);
+	push_term(m, sum);
 }
 
-static void load(struct machine *m)
+static void load_term(struct machine *m)
 {
-	struct cfa_term address = pop(m);
+	struct cfa_term address = pop_term(m);
 
 	// Only one level of memory; and a word at a constant address would not be on the stack.
 	if (address.kind != CFA_TERM_LINEAR)
 		m->bad = true;
-	push(m, (struct cfa_term){
-			.kind = CFA_TERM_LOADED, .reg = address.reg, .inner = address.value});
+	push_term(m, (struct cfa_term){
+			     .kind = CFA_TERM_LOADED, .reg = address.reg, .inner = address.value});
 }
 
 /* An operator applied to two constants. Comparisons are signed, as DWARF says. */
-static uint64_t combine(struct machine *m, uint8_t op, uint64_t a, uint64_t b)
+static uint64_t combine_constants(struct machine *m, uint8_t op, uint64_t a, uint64_t b)
 {
 	switch (op) {
 	case OP_AND:
@@ -137,8 +138,8 @@ static uint64_t combine(struct machine *m, uint8_t op, uint64_t a, uint64_t b)
 
 static void run_binary(struct machine *m, uint8_t op)
 {
-	struct cfa_term b = pop(m);
-	struct cfa_term a = pop(m);
+	struct cfa_term b = pop_term(m);
+	struct cfa_term a = pop_term(m);
 
 	if (op == OP_MINUS && b.kind == CFA_TERM_CONSTANT) {
 		b.value = (int64_t) - (uint64_t)b.value;
@@ -146,7 +147,7 @@ static void run_binary(struct machine *m, uint8_t op)
 	} else if (op == OP_PLUS) {
 		push_sum(m, a, b);
 	} else if (a.kind == CFA_TERM_CONSTANT && b.kind == CFA_TERM_CONSTANT) {
-		push_constant(m, combine(m, op, (uint64_t)a.value, (uint64_t)b.value));
+		push_constant(m, combine_constants(m, op, (uint64_t)a.value, (uint64_t)b.value));
 	} else {
 		m->bad = true;
 	}
@@ -195,14 +196,14 @@ static bool run_constant(struct machine *m, uint8_t op)
 	}
 }
 
-static void run(struct machine *m, uint8_t op)
+static void run_operation(struct machine *m, uint8_t op)
 {
 	if (run_constant(m, op))
 		return;
 	if (op >= OP_BREG0 && op <= OP_BREG31) {
 		push_register(m, op - OP_BREG0, (uint64_t)eh_cursor_sleb(&m->code));
 	} else if (op == OP_DEREF) {
-		load(m);
+		load_term(m);
 	} else if (op == OP_PLUS_UCONST) {
 		push_constant(m, eh_cursor_uleb(&m->code));
 		run_binary(m, OP_PLUS);
@@ -225,9 +226,9 @@ bool cfa_expression_reduce(const uint8_t *bytes, size_t size, uint64_t pc, uint8
 	m.depth = 0;
 	m.bad = false;
 	if (first)
-		push(&m, *first);
+		push_term(&m, *first);
 	while (eh_cursor_left(&m.code) > 0 && !m.bad)
-		run(&m, eh_cursor_u8(&m.code));
+		run_operation(&m, eh_cursor_u8(&m.code));
 	if (m.bad || m.code.bad || m.depth == 0)
 		return false;
 	*ret = m.stack[m.depth - 1];

@@ -291,7 +291,7 @@ static bool run_until(struct machine *m, struct eh_cursor *code, uint64_t pc)
 }
 
 /* Runs the CIE's instructions, up to pc. False: as run_until(). */
-static bool begin(struct machine *m, const struct cfa_program *program, uint64_t pc)
+static bool begin_machine(struct machine *m, const struct cfa_program *program, uint64_t pc)
 {
 	struct eh_cursor initial = program->initial;
 
@@ -313,7 +313,7 @@ bool cfa_program_run(const struct cfa_program *program, uint64_t pc, struct cfa_
 	struct eh_cursor instructions = program->instructions;
 	struct machine m;
 
-	if (!begin(&m, program, pc) || !run_until(&m, &instructions, pc))
+	if (!begin_machine(&m, program, pc) || !run_until(&m, &instructions, pc))
 		return false;
 	*ret = m.row;
 	return true;
@@ -325,7 +325,7 @@ void cfa_program_walk(const struct cfa_program *program, uint64_t end, cfa_progr
 	struct eh_cursor instructions = program->instructions;
 	struct machine m;
 	uint64_t low = program->start;
-	bool good = begin(&m, program, UINT64_MAX);
+	bool good = begin_machine(&m, program, UINT64_MAX);
 
 	// A location that does not grow begins no row: run_until() does not stop at it.
 	while (low < end) {

@@ -5,7 +5,7 @@
 
 #include "cfi/cfa_expression.h"
 
-static bool fits(int64_t value)
+static bool fits_rule(int64_t value)
 {
 	return value == (int32_t)value;
 }
@@ -25,7 +25,7 @@ static bool compile_cfa(const struct cfa_entry *entry, uint64_t pc,
 					  registers->pc, NULL, &term)) {
 		return false;
 	}
-	if (term.kind == CFA_TERM_CONSTANT || !fits(term.value) || !fits(term.inner))
+	if (term.kind == CFA_TERM_CONSTANT || !fits_rule(term.value) || !fits_rule(term.inner))
 		return false;
 	ret->cfa_base = term.reg;
 	ret->cfa_deref = term.kind == CFA_TERM_LOADED;
@@ -83,7 +83,7 @@ bool rule_compile_place(const struct cfa_entry *entry, uint64_t pc,
 	} else if (term.kind != CFA_TERM_LINEAR) {
 		return false;
 	}
-	if (!fits(term.value))
+	if (!fits_rule(term.value))
 		return false;
 	*place = (struct rule_place){.how = value ? RULE_VALUE : RULE_AT, .base = term.reg};
 	*offset = (int32_t)term.value;

@@ -98,7 +98,7 @@ static bool is_locked_down(void)
 	return file && fgets(text, sizeof(text), file) && strstr(text, "[confidentiality]");
 }
 
-static struct err *check(unsigned int use)
+static struct err *check_use(unsigned int use)
 {
 	struct err *err = check_capabilities(use);
 	struct utsname host;
@@ -118,12 +118,12 @@ static struct err *check(unsigned int use)
 
 struct err *bpf_support_check(void)
 {
-	return check(PROCESSES);
+	return check_use(PROCESSES);
 }
 
 struct err *bpf_support_check_kernel(void)
 {
-	return check(KERNEL);
+	return check_use(KERNEL);
 }
 
 /* What libbpf said first of what went wrong. */

@@ -18,7 +18,7 @@ static size_t first_behind(const struct mapped_ranges *ranges, uint64_t address)
 	return first_where(i, 0, ranges->list.count, ranges->list.items[i].end > address);
 }
 
-static struct err *insert(struct mapped_ranges *ranges, const struct mapped_range *range)
+static struct err *insert_range(struct mapped_ranges *ranges, const struct mapped_range *range)
 {
 	size_t at = first_behind(ranges, range->start);
 
@@ -47,7 +47,8 @@ static struct mapped_range part_of(const struct mapped_range *range, uint64_t st
 
 /* Takes [start, end) out of all ranges. What is taken is kept for a thread; by 0: it is not kept.
  */
-static struct err *cut(struct mapped_ranges *ranges, uint64_t start, uint64_t end, uint32_t by)
+static struct err *cut_ranges(struct mapped_ranges *ranges, uint64_t start, uint64_t end,
+			      uint32_t by)
 {
 	size_t at = first_behind(ranges, start);
 
@@ -66,11 +67,11 @@ static struct err *cut(struct mapped_ranges *ranges, uint64_t start, uint64_t en
 			(ranges->list.count - at - 1) * sizeof(range));
 		ranges->list.count--;
 		if (before.start < before.end) {
-			err = insert(ranges, &before);
+			err = insert_range(ranges, &before);
 			at++;
 		}
 		if (!err && behind.start < behind.end) {
-			err = insert(ranges, &behind);
+			err = insert_range(ranges, &behind);
 			at++;
 		}
 		if (err)
@@ -80,7 +81,7 @@ static struct err *cut(struct mapped_ranges *ranges, uint64_t start, uint64_t en
 }
 
 /* Forgets what a thread unmapped before, or gives it back. */
-static struct err *settle(struct mapped_ranges *ranges, uint32_t tid, bool back)
+static struct err *settle_unmapped(struct mapped_ranges *ranges, uint32_t tid, bool back)
 {
 	struct err *err = NULL;
 	size_t kept = 0;
@@ -91,7 +92,7 @@ static struct err *settle(struct mapped_ranges *ranges, uint32_t tid, bool back)
 		if (part->by != tid)
 			ranges->unmapped.items[kept++] = *part;
 		else if (back && !err)
-			err = insert(ranges, &part->range);
+			err = insert_range(ranges, &part->range);
 	}
 	ranges->unmapped.count = kept;
 	return err;
@@ -106,24 +107,24 @@ struct err *mapped_ranges_add(struct mapped_ranges *ranges, uint64_t address, ui
 				     .time_ns = time_ns,
 				     .stack = stack,
 				     .tid = tid};
-	struct err *err = cut(ranges, range.start, range.end, 0);
+	struct err *err = cut_ranges(ranges, range.start, range.end, 0);
 
-	return err ? err : insert(ranges, &range);
+	return err ? err : insert_range(ranges, &range);
 }
 
 struct err *mapped_ranges_remove(struct mapped_ranges *ranges, uint64_t address, uint64_t size,
 				 uint32_t tid)
 {
-	struct err *err = settle(ranges, tid, false);
+	struct err *err = settle_unmapped(ranges, tid, false);
 	uint64_t end = page_up(address + size);
 
 	// A size beyond all memory: the call fails.
-	return err || end <= address ? err : cut(ranges, address, end, tid);
+	return err || end <= address ? err : cut_ranges(ranges, address, end, tid);
 }
 
 struct err *mapped_ranges_restore(struct mapped_ranges *ranges, uint32_t tid)
 {
-	return settle(ranges, tid, true);
+	return settle_unmapped(ranges, tid, true);
 }
 
 void mapped_ranges_deinit(struct mapped_ranges *ranges)

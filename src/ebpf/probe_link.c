@@ -92,7 +92,7 @@ static void batch_deinit(struct batch *batch)
  * reference counter, or none has one: bcc's Python tools ask for a wrong one, so whoever comes
  * second, for whatever process, is refused with EINVAL.
  */
-static struct err *refused(const char *path, const struct target *target)
+static struct err *probes_refused(const char *path, const struct target *target)
 {
 	int number = errno;
 
@@ -125,7 +125,7 @@ static struct err *link_batch(struct probe_links *links, struct bpf_program *pro
 		return err_no_memory();
 	link = (int)syscall(SYS_bpf, BPF_LINK_CREATE, &attr, sizeof(attr));
 	if (link < 0)
-		return refused(module->path, target);
+		return probes_refused(module->path, target);
 	links->multi.items[links->multi.count++] = link;
 	return NULL;
 }
@@ -192,7 +192,7 @@ static struct err *add_perf_probe(struct probe_links *links, struct bpf_program 
 	link = bpf_program__attach_uprobe_opts(program, target->pid, module->open_path,
 					       hook->file_offset, &options);
 	if (!link)
-		return refused(module->path, target);
+		return probes_refused(module->path, target);
 	links->perf.items[links->perf.count++] = link;
 	return NULL;
 }

@@ -218,7 +218,7 @@ static void let_stacks_ask(struct tracer *tracer)
 	}
 }
 
-static struct err *handle(struct tracer *tracer, const struct event *event)
+static struct err *handle_event(struct tracer *tracer, const struct event *event)
 {
 	switch (event->kind) {
 	case EVENT_MAP:
@@ -264,13 +264,13 @@ static int on_event(void *argument, void *data, size_t size)
 	else if (head->kind >= EVENT_RECORD_ALLOC)
 		tracer->events.on_recorded(tracer->events.argument, head);
 	else
-		tracer->failure = handle(tracer, data);
+		tracer->failure = handle_event(tracer, data);
 	// A process may send events faster than they are handled: then this would never end.
 	return ++tracer->handled == EVENTS_AT_ONCE || tracer->failure ? -ECANCELED : 0;
 }
 
 /* Loads the programs and sets the probes in one way. */
-static struct err *attach(struct tracer *tracer, enum probe_way way)
+static struct err *attach_probes(struct tracer *tracer, enum probe_way way)
 {
 	struct probe_programs programs;
 	struct err *err;
@@ -307,7 +307,7 @@ static struct err *attach(struct tracer *tracer, enum probe_way way)
 	return probe_links_add(&tracer->links, &programs, way, tracer->target, &tracer->hooks, 0);
 }
 
-static void detach(struct tracer *tracer)
+static void detach_probes(struct tracer *tracer)
 {
 	probe_links_deinit(&tracer->links);
 	tracer->links = (struct probe_links){0};
@@ -328,10 +328,10 @@ static struct err *attach_somehow(struct tracer *tracer)
 
 	for (int way = first; way <= last; way++) {
 		err_destroy(err);
-		err = attach(tracer, (enum probe_way)way);
+		err = attach_probes(tracer, (enum probe_way)way);
 		if (!err || err_is_shortage(err))
 			return err;
-		detach(tracer);
+		detach_probes(tracer);
 		if (err_number(err) == ESRCH) {
 			err_destroy(err);
 			return err_create_errno(ESRCH, "process %d has ended",
@@ -422,7 +422,7 @@ void tracer_destroy(struct tracer *tracer)
 {
 	if (!tracer)
 		return;
-	detach(tracer);
+	detach_probes(tracer);
 	err_destroy(tracer->failure);
 	mapped_ranges_deinit(&tracer->mapped);
 	code_tables_deinit(&tracer->code);

@@ -11,7 +11,7 @@ struct run {
 #define RUNS(...) ((const struct run[]){__VA_ARGS__, {0, 0}})
 
 /* Turns the integers of one struct. Returns where it ends. */
-static uint8_t *turn(uint8_t *at, const struct run *runs)
+static uint8_t *turn_struct(uint8_t *at, const struct run *runs)
 {
 	for (; runs->width; runs++) {
 		for (unsigned int i = 0; i < runs->count; i++, at += runs->width) {
@@ -38,7 +38,7 @@ bool byte_order_turn_header(uint8_t header[BYTE_ORDER_HEADER])
 
 	if (*order != TRACE_BIG_ENDIAN)
 		return false;
-	turn(header, header_runs);
+	turn_struct(header, header_runs);
 	*order = TRACE_LITTLE_ENDIAN;
 	return true;
 }
@@ -49,11 +49,11 @@ bool byte_order_turn_head(uint8_t *chunk)
 
 	if (__builtin_bswap64(bytes_u64(chunk)) != TRACE_CHUNK_MAGIC)
 		return false;
-	end = turn(chunk, RUNS({8, 1}, {4, 4}, {8, 1}));
+	end = turn_struct(chunk, RUNS({8, 1}, {4, 4}, {8, 1}));
 	if (bytes_u32(chunk + offsetof(struct trace_chunk, kind)) == TRACE_CHUNK_LIVE)
-		turn(chunk + (end - chunk), RUNS({8, 2}, {1, 8}, {8, 1}, {4, 2}, {8, 2}));
+		turn_struct(chunk + (end - chunk), RUNS({8, 2}, {1, 8}, {8, 1}, {4, 2}, {8, 2}));
 	else
-		turn(chunk + (end - chunk), RUNS({8, 3}, {4, 2}));
+		turn_struct(chunk + (end - chunk), RUNS({8, 3}, {4, 2}));
 	return true;
 }
 
@@ -112,7 +112,7 @@ void byte_order_turn_chunk(uint8_t *chunk, size_t size)
 		return;
 	for (size_t at = LIVE_CHUNK_OFFSET + sizeof(*live);
 	     at + 8 <= size && at < LIVE_ARRAY_OFFSET; at += 8) {
-		turn(chunk + at, RUNS({8, 1}));
+		turn_struct(chunk + at, RUNS({8, 1}));
 		if (runs != runs_of(LIVE_PART_HEADS)) {
 			if (bytes_u64(chunk + at))
 				array = bytes_u64(chunk + at);
@@ -120,5 +120,5 @@ void byte_order_turn_chunk(uint8_t *chunk, size_t size)
 		}
 	}
 	for (; array < size && size - array >= size_of(runs); array += size_of(runs))
-		turn(chunk + array, runs);
+		turn_struct(chunk + array, runs);
 }

@@ -9,7 +9,7 @@
  */
 static const char need_stack[] = "room";
 
-static enum decode_result bad(struct decode_stream *stream, const char *expected)
+static enum decode_result stream_bad(struct decode_stream *stream, const char *expected)
 {
 	stream->expected = expected;
 	return DECODE_BAD;
@@ -27,7 +27,7 @@ enum decode_result decode_chunk(struct decode_stream *stream, const void *payloa
 	stream->heap_flags = 0;
 	if (carried > DECODE_DEPTH_MAX) {
 		stream->depth = stream->kept = 0;
-		return bad(stream, "a carried stack of at most 1048576 frames");
+		return stream_bad(stream, "a carried stack of at most 1048576 frames");
 	}
 	if (carried > stream->capacity) {
 		stream->needed = carried;
@@ -153,7 +153,7 @@ static void take_allocation(struct decode_stream *stream, struct cursor *cursor,
 		event->block.alignment = cursor_varint(cursor);
 }
 
-static void resync(struct decode_stream *stream, struct cursor *cursor)
+static void resync_stream(struct decode_stream *stream, struct cursor *cursor)
 {
 	stream->time = cursor_varint(cursor);
 	stream->address = 0;
@@ -166,8 +166,8 @@ static void resync(struct decode_stream *stream, struct cursor *cursor)
  * Reads a core record; its first byte has been read. Returns NULL, what was expected, or
  * need_stack.
  */
-static const char *core(struct decode_stream *stream, struct cursor *cursor, uint8_t first,
-			struct decode_event *event)
+static const char *read_core(struct decode_stream *stream, struct cursor *cursor, uint8_t first,
+			     struct decode_event *event)
 {
 	uint8_t operation = first & TRACE_OP_MASK;
 	const char *problem;
@@ -190,7 +190,7 @@ static const char *core(struct decode_stream *stream, struct cursor *cursor, uin
 	} else if (operation == TRACE_OP_TIME) {
 		stream->time = cursor_varint(cursor);
 	} else if (operation == TRACE_OP_RESYNC) {
-		resync(stream, cursor);
+		resync_stream(stream, cursor);
 	}
 	event->time = stream->time;
 	return unlikely(cursor->failed) ? "the fields of a record" : NULL;
@@ -200,8 +200,8 @@ static const char *core(struct decode_stream *stream, struct cursor *cursor, uin
  * Reads a record that is no core record. *known: it is of a kind that struct decode_event can hold.
  * Returns NULL or what was expected.
  */
-static const char *other(struct decode_stream *stream, struct cursor *cursor, uint8_t first,
-			 struct decode_event *event, bool *known)
+static const char *read_other(struct decode_stream *stream, struct cursor *cursor, uint8_t first,
+			      struct decode_event *event, bool *known)
 {
 	uint64_t size = cursor_varint(cursor);
 	const uint8_t *body = cursor_bytes(cursor, size);
@@ -221,8 +221,8 @@ static const char *other(struct decode_stream *stream, struct cursor *cursor, ui
 /*
  * The fast path, for nearly all records. If at least as many bytes are left as the longest such
  * record has, its fields need no bounds checks. On anything rare or wrong quick_record() returns
- * false and leaves the stream as it was, but for room above the stack's top; core() then reads the
- * record from its start.
+ * false and leaves the stream as it was, but for room above the stack's top; read_core() then reads
+ * the record from its start.
  */
 #define QUICK_PUSH 14 /* frames: each an id, or id 0 and a pc */
 #define QUICK_ROOM (2 + QUICK_PUSH * (1 + VARINT_MAX) + 4 * VARINT_MAX)
@@ -343,13 +343,13 @@ static never_inline enum decode_result next_slow(struct decode_stream *stream,
 
 		event->offset = stream->at;
 		if (first & TRACE_OTHER)
-			problem = other(stream, &cursor, first, event, &known);
+			problem = read_other(stream, &cursor, first, event, &known);
 		else
-			problem = core(stream, &cursor, first, event), known = true;
+			problem = read_core(stream, &cursor, first, event), known = true;
 		if (unlikely(problem == need_stack))
 			return DECODE_NEED_STACK;
 		if (unlikely(problem))
-			return bad(stream, problem);
+			return stream_bad(stream, problem);
 		stream->at += (uint32_t)(cursor.at - start);
 	} while (!known);
 	return DECODE_RECORD;

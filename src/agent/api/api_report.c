@@ -19,7 +19,7 @@ static bool has_table(void)
 	return process_state() == PROCESS_RECORDING && !process_is_borrowed() && process->live;
 }
 
-static bool more(uint64_t a, uint64_t b, const void *first, const void *second)
+static bool comes_before(uint64_t a, uint64_t b, const void *first, const void *second)
 {
 	return a != b ? a > b : first < second;
 }
@@ -40,7 +40,7 @@ static uint64_t thread_key(const struct mallow_thread *thread, int by)
 
 static bool thread_before(const void *a, const void *b, int by)
 {
-	return more(thread_key(a, by), thread_key(b, by), a, b);
+	return comes_before(thread_key(a, by), thread_key(b, by), a, b);
 }
 
 static uint64_t site_key(const struct mallow_site *site, int by)
@@ -59,7 +59,7 @@ static uint64_t site_key(const struct mallow_site *site, int by)
 
 static bool site_before(const void *a, const void *b, int by)
 {
-	return more(site_key(a, by), site_key(b, by), a, b);
+	return comes_before(site_key(a, by), site_key(b, by), a, b);
 }
 
 EXPORT void mallow_api_thread_report_sort(struct mallow_thread_report *report, int by)

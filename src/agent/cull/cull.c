@@ -17,7 +17,7 @@ static bool is_newest(const struct cull_entry *entry, uint32_t number)
 }
 
 /* The entry is the caller's. */
-static void count(const struct cull_entry *entry, bool temporary)
+static void count_culled(const struct cull_entry *entry, bool temporary)
 {
 	if (!entry->written)
 		cull_stack_count(entry->stack, 1, entry->size, temporary);
@@ -70,7 +70,7 @@ static never_inline void settle_chain_slow(struct thread *thread, struct cull *c
 			write_survivor(thread, cull, old);
 			old->written = true;
 		}
-		count(old, old->temporary);
+		count_culled(old, old->temporary);
 		cull_give_back(thread, cull, number, in_handler);
 	}
 	entry->before = 0;
@@ -110,7 +110,7 @@ static void end_stale(struct thread *thread, struct cull *cull, uint32_t number)
 {
 	if (!number)
 		return;
-	count(cull_entry(cull, number), false);
+	count_culled(cull_entry(cull, number), false);
 	settle_chain(thread, cull, cull_entry(cull, number), false);
 	cull_give_back(thread, cull, number, false);
 }
@@ -126,8 +126,8 @@ static bool can_hold(const struct cull *cull)
  * Field by field: another thread may look at the entry meanwhile. If all were cleared first, it
  * would find a holder that is NULL.
  */
-static void fill(struct cull_entry *entry, const struct thread *thread, const struct event *event,
-		 struct cull_stack *stack)
+static void fill_entry(struct cull_entry *entry, const struct thread *thread,
+		       const struct event *event, struct cull_stack *stack)
 {
 	entry->address = event->address;
 	entry->ticks = entry->born = event->ticks;
@@ -145,8 +145,8 @@ static void fill(struct cull_entry *entry, const struct thread *thread, const st
 }
 
 /* Adds the entry to the chain that ends with the entry `replaced`. */
-static void chain(struct cull *cull, struct cull_entry *entry, const struct event *event,
-		  uint32_t replaced)
+static void chain_entry(struct cull *cull, struct cull_entry *entry, const struct event *event,
+			uint32_t replaced)
 {
 	const struct cull_entry *old = cull_entry(cull, replaced);
 
@@ -170,14 +170,15 @@ static uint32_t make_entry(struct thread *thread, struct cull *cull, const struc
 
 	if (!number)
 		return 0;
-	fill(cull_entry(cull, number), thread, event, stack);
+	fill_entry(cull_entry(cull, number), thread, event, stack);
 	if (replaced)
-		chain(cull, cull_entry(cull, number), event, replaced);
+		chain_entry(cull, cull_entry(cull, number), event, replaced);
 	cull_entry(cull, number)->written = written;
 	return number;
 }
 
-static bool hold(struct thread *thread, const struct event *event, uint32_t replaced, bool written)
+static bool hold_entry(struct thread *thread, const struct event *event, uint32_t replaced,
+		       bool written)
 {
 	struct cull *cull = thread->forked ? NULL : cull_make();
 	uint32_t number = 0, stale;
@@ -204,7 +205,7 @@ static bool hold(struct thread *thread, const struct event *event, uint32_t repl
  * Measures how many ticks CULL's time is, by all the time since cull_make(). Never too many: the
  * ticks are read within the nanoseconds, at the start and now. No entry is older than this time.
  */
-static void measure(struct cull *cull)
+static void measure_limit(struct cull *cull)
 {
 	uint64_t wanted = config.value[SETTING_CULL], ticks, ns;
 
@@ -236,7 +237,7 @@ static never_inline uint64_t limit_slow(struct cull *cull)
 {
 	if (process_system_calls_forbidden())
 		return 0;
-	measure(cull);
+	measure_limit(cull);
 	return __atomic_load_n(&cull->limit, __ATOMIC_RELAXED);
 }
 
@@ -250,7 +251,7 @@ static bool is_old(struct cull *cull, uint64_t born, uint64_t ticks)
 }
 
 /* The entry that cull_takes() took. NULL: it was the parent's, before a fork. */
-static struct cull_entry *taken(struct cull *cull, uint32_t number, uint64_t address)
+static struct cull_entry *taken_entry(struct cull *cull, uint32_t number, uint64_t address)
 {
 	struct cull_entry *entry = cull ? cull_entry(cull, number) : NULL;
 
@@ -260,17 +261,17 @@ static struct cull_entry *taken(struct cull *cull, uint32_t number, uint64_t add
 bool cull_holds(struct thread *thread, struct event *event, uint32_t replaced)
 {
 	struct cull *cull = cull_current();
-	struct cull_entry *old = replaced ? taken(cull, replaced, event->old_address) : NULL;
+	struct cull_entry *old = replaced ? taken_entry(cull, replaced, event->old_address) : NULL;
 	bool goes_on =
 		!old || (old->length < CULL_CHAIN_MAX && !is_old(cull, old->born, event->ticks));
 
 	if (replaced && !old)
 		admission_make_allocation(event); // the old block was the parent's
-	if (goes_on && hold(thread, event, old ? replaced : 0, false))
+	if (goes_on && hold_entry(thread, event, old ? replaced : 0, false))
 		return true;
 	if (old) {
 		write_whole(thread, cull, old);
-		count(old, old->temporary);
+		count_culled(old, old->temporary);
 		cull_give_back(thread, cull, replaced, false);
 	}
 	if (goes_on)
@@ -282,7 +283,7 @@ bool cull_holds(struct thread *thread, struct event *event, uint32_t replaced)
 
 void cull_notes(struct thread *thread, const struct event *event)
 {
-	if (!hold(thread, event, 0, true))
+	if (!hold_entry(thread, event, 0, true))
 		cull_forgets_newest(thread);
 }
 
@@ -293,8 +294,8 @@ void cull_forgets_newest(struct thread *thread)
 }
 
 /* Decides for an entry whose block ends. The entry is the caller's, and is given back. */
-static bool end(struct thread *thread, struct cull *cull, uint32_t number, uint64_t ticks,
-		bool temporary, bool in_handler)
+static bool end_entry(struct thread *thread, struct cull *cull, uint32_t number, uint64_t ticks,
+		      bool temporary, bool in_handler)
 {
 	struct cull_entry *entry = cull_entry(cull, number);
 	// If a survivor and a free have the same time, readers take the free first.
@@ -303,7 +304,7 @@ static bool end(struct thread *thread, struct cull *cull, uint32_t number, uint6
 
 	if (!culled && !entry->written)
 		write_whole(thread, cull, entry);
-	count(entry, temporary);
+	count_culled(entry, temporary);
 	settle_chain(thread, cull, entry, in_handler);
 	cull_give_back(thread, cull, number, in_handler);
 	return culled;
@@ -314,8 +315,8 @@ bool cull_ends(struct thread *thread, uint64_t address, uint64_t ticks, bool in_
 	struct cull *cull = cull_current();
 	uint32_t number = cull ? cull_table_take(&cull->table, address) : 0;
 
-	return number && end(thread, cull, number, ticks,
-			     is_newest(cull_entry(cull, number), number), in_handler);
+	return number && end_entry(thread, cull, number, ticks,
+				   is_newest(cull_entry(cull, number), number), in_handler);
 }
 
 uint32_t cull_takes(struct thread *thread, uint64_t address)
@@ -331,7 +332,7 @@ uint32_t cull_takes(struct thread *thread, uint64_t address)
 		return number;
 	// It was written, so the realloc is, too. If that fails, the block was counted as freed
 	// when temporary blocks are counted; nothing else is wrong then.
-	count(entry, entry->temporary);
+	count_culled(entry, entry->temporary);
 	cull_give_back(thread, cull, number, true);
 	return 0;
 }
@@ -341,7 +342,7 @@ void cull_puts_back(struct thread *thread, uint32_t number, uint64_t address)
 	struct cull *cull = cull_current();
 	uint32_t stale = 0;
 
-	if (!taken(cull, number, address))
+	if (!taken_entry(cull, number, address))
 		return;
 	if (!cull_table_put(&cull->table, address, number, &stale)) {
 		process_count_loss(TRACE_LOSS_NO_MEMORY); // its bucket was filled meanwhile
@@ -358,26 +359,26 @@ bool cull_ends_taken(struct thread *thread, uint32_t number, uint64_t address, u
 		     bool in_handler)
 {
 	struct cull *cull = cull_current();
-	const struct cull_entry *entry = taken(cull, number, address);
+	const struct cull_entry *entry = taken_entry(cull, number, address);
 
-	return entry && end(thread, cull, number, ticks, entry->temporary, in_handler);
+	return entry && end_entry(thread, cull, number, ticks, entry->temporary, in_handler);
 }
 
 void cull_gives_up(struct thread *thread, uint32_t number, uint64_t address)
 {
 	struct cull *cull = cull_current();
-	struct cull_entry *entry = taken(cull, number, address);
+	struct cull_entry *entry = taken_entry(cull, number, address);
 
 	if (!entry)
 		return;
-	count(entry, entry->temporary);
+	count_culled(entry, entry->temporary);
 	settle_chain(thread, cull, entry, true);
 	cull_give_back(thread, cull, number, true);
 }
 
 uint32_t cull_replaces(struct thread *thread, uint32_t number, uint64_t address, bool in_handler)
 {
-	if (!taken(cull_current(), number, address))
+	if (!taken_entry(cull_current(), number, address))
 		return 0;
 	if (!in_handler)
 		return number;
@@ -439,7 +440,7 @@ static void look_around(void *argument)
 {
 	const struct looking *looking = argument;
 
-	measure(looking->cull);
+	measure_limit(looking->cull);
 	for (uint64_t i = 0; i < looking->pieces && i < LOOKS && looking->thread->cursor; i++)
 		look_at_piece(looking->thread, looking->cull, looking->ticks);
 }

@@ -43,8 +43,8 @@ static void write_kept(struct thread *thread, struct event *event, uint32_t repl
 		event_write_slow(thread, event, state);
 }
 
-static void allocate(struct thread *thread, const struct event *event,
-		     const struct unwind_state *state)
+static void take_allocation(struct thread *thread, const struct event *event,
+			    const struct unwind_state *state)
 {
 	struct event kept = *event;
 	uint32_t replaced = thread->replaced;
@@ -62,7 +62,7 @@ static void allocate(struct thread *thread, const struct event *event,
 	cull_look_around(thread, event->ticks);
 }
 
-static void end(struct thread *thread, uint8_t operation, uint64_t ticks, uint64_t address)
+static void take_end(struct thread *thread, uint8_t operation, uint64_t ticks, uint64_t address)
 {
 	struct event event = {.operation = operation, .ticks = ticks, .address = address};
 	struct unwind_state state;
@@ -111,7 +111,7 @@ static bool realloc_end(struct thread *thread, uint32_t before, struct event *ev
 }
 
 /* A block that begins in a handler is not held back. One that ends there may be. */
-static bool waits(struct thread *thread, struct event *event)
+static bool waits_in_handler(struct thread *thread, struct event *event)
 {
 	if (!record_waits(thread, event))
 		return false;
@@ -127,12 +127,12 @@ const struct sink cull_sink = {
 	.takes_all = true,
 	.exact_times = true,
 	.thread_end = cull_thread_ends,
-	.allocate = allocate,
-	.end = end,
+	.allocate = take_allocation,
+	.end = take_end,
 	.realloc_begin = realloc_begin,
 	.realloc_fail = realloc_fail,
 	.realloc_end = realloc_end,
-	.waits = waits,
+	.waits = waits_in_handler,
 	.waited = record_waited,
 	.write_held = cull_write_all,
 	.finish = cull_finish,

@@ -36,8 +36,8 @@ static bool is_same(const struct cull_stack *stack, const struct stack_cache *ca
 }
 
 /* Searches the chain from `from` up to `to`, or to its end. */
-static struct cull_stack *search(struct cull_stack *from, const struct cull_stack *to,
-				 const struct stack_cache *cache, uint64_t hash)
+static struct cull_stack *search_stacks(struct cull_stack *from, const struct cull_stack *to,
+					const struct stack_cache *cache, uint64_t hash)
 {
 	for (; from && from != to; from = from->next)
 		if (is_same(from, cache, hash))
@@ -71,7 +71,7 @@ struct cull_stack *cull_stacks_find(struct cull_stacks *stacks, struct cull_room
 	uint64_t hash = hash_of(cache);
 	struct cull_stack **place = &stacks->heads[hash >> 32 & (CULL_STACKS_HEADS - 1)];
 	struct cull_stack *head = __atomic_load_n(place, __ATOMIC_ACQUIRE), *made;
-	struct cull_stack *found = search(head, NULL, cache, hash);
+	struct cull_stack *found = search_stacks(head, NULL, cache, hash);
 
 	if (found)
 		return found;
@@ -84,7 +84,7 @@ struct cull_stack *cull_stacks_find(struct cull_stacks *stacks, struct cull_room
 	while (!__atomic_compare_exchange_n(place, &head, made, false, __ATOMIC_RELEASE,
 					    __ATOMIC_ACQUIRE)) {
 		// Other threads added stacks in between, perhaps this one.
-		found = search(head, made->next, cache, hash);
+		found = search_stacks(head, made->next, cache, hash);
 		if (found)
 			return found;
 		made->next = head;

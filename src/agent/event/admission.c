@@ -25,7 +25,7 @@ static double minus_log(uint64_t n)
 }
 
 /* The number of bytes from one point to the next. */
-static uint64_t draw(struct admission *admission)
+static uint64_t draw_distance(struct admission *admission)
 {
 	double mean = (double)config.value[SETTING_SAMPLE];
 
@@ -33,7 +33,7 @@ static uint64_t draw(struct admission *admission)
 }
 
 /* Seeds the thread's generator. SEED is mixed, so that near seeds do not share streams. */
-static void seed(struct thread *thread)
+static void seed_thread(struct thread *thread)
 {
 	uint64_t given = config.value[SETTING_SEED], random;
 
@@ -43,7 +43,7 @@ static void seed(struct thread *thread)
 		__builtin_memcpy(&random, process_id, sizeof(random));
 	random += thread->stream;
 	thread->admission.random = random_next(&random) | 1;
-	thread->admission.held = draw(&thread->admission);
+	thread->admission.held = draw_distance(&thread->admission);
 	thread->admission.left = 0; // may be a parent's: admission_passes_over()
 }
 
@@ -54,13 +54,13 @@ bool admission_samples(struct thread *thread, uint64_t size)
 	uint64_t left;
 
 	if (!admission->random)
-		seed(thread);
+		seed_thread(thread);
 	if (!size)
 		size = 1;
 	left = admission->left + admission->held;
 	sampled = size > left;
 	// The distance to the next point does not depend on where this one was.
-	left = sampled ? draw(admission) : left - size;
+	left = sampled ? draw_distance(admission) : left - size;
 	// In a nested hook the outer one's admission_hold() goes on.
 	passes_over = live_way == LIVE_WAY_SAMPLES && !thread->within;
 	admission->held = passes_over ? 0 : left;
@@ -68,7 +68,7 @@ bool admission_samples(struct thread *thread, uint64_t size)
 	return sampled;
 }
 
-static bool add(struct address_set *set, uint64_t address)
+static bool add_address(struct address_set *set, uint64_t address)
 {
 	if (address_set_add(set, address))
 		return true;
@@ -77,10 +77,10 @@ static bool add(struct address_set *set, uint64_t address)
 }
 
 /* Notes a new block. Returns whether it is recorded: as asked, unless there is no memory. */
-static bool note(struct address_set *set, uint64_t address, bool recorded)
+static bool note_block(struct address_set *set, uint64_t address, bool recorded)
 {
 	if (recorded != admitted->others)
-		return add(set, address) ? recorded : admitted->others;
+		return add_address(set, address) ? recorded : admitted->others;
 	// The address may be in a set of others still, if a free was not seen, a handler's perhaps.
 	if (recorded)
 		address_set_remove(set, address);
@@ -88,7 +88,7 @@ static bool note(struct address_set *set, uint64_t address, bool recorded)
 }
 
 /* Removes a block that ends from the set. Returns whether it was recorded. */
-static bool forget(struct address_set *set, uint64_t address)
+static bool forget_block(struct address_set *set, uint64_t address)
 {
 	return address_set_remove(set, address) != admitted->others;
 }
@@ -125,8 +125,8 @@ static bool is_wanted(struct thread *thread, uint64_t size, bool old_recorded)
 static bool keeps_realloc(struct thread *thread, struct event *event)
 {
 	bool old_recorded = event->old_recorded;
-	bool keeps = note(&admitted->blocks, event->address,
-			  is_wanted(thread, event->size, old_recorded));
+	bool keeps = note_block(&admitted->blocks, event->address,
+				is_wanted(thread, event->size, old_recorded));
 
 	if (old_recorded) {
 		if (keeps)
@@ -149,31 +149,31 @@ bool admission_keeps(struct thread *thread, struct event *event)
 	case TRACE_OP_FREE:
 	case TRACE_OP_DELETE:
 	case TRACE_OP_DELETE_ARRAY:
-		return event->old_recorded || forget(&admitted->blocks, event->address);
+		return event->old_recorded || forget_block(&admitted->blocks, event->address);
 	case TRACE_OP_REALLOC:
 	case TRACE_OP_REALLOCARRAY:
 		return keeps_realloc(thread, event);
 	default:
-		return note(&admitted->blocks, event->address,
-			    is_wanted(thread, event->size, false));
+		return note_block(&admitted->blocks, event->address,
+				  is_wanted(thread, event->size, false));
 	}
 }
 
 bool admission_ends(const void *block)
 {
-	return !admission_knows() || forget(&admitted->blocks, (uint64_t)block);
+	return !admission_knows() || forget_block(&admitted->blocks, (uint64_t)block);
 }
 
 void admission_restores(const void *block, bool recorded)
 {
 	if (admission_knows())
-		note(&admitted->blocks, (uint64_t)block, recorded);
+		note_block(&admitted->blocks, (uint64_t)block, recorded);
 }
 
 void admission_passes(const void *block)
 {
 	if (block && process_state() == PROCESS_RECORDING && admitted->others)
-		add(&admitted->blocks, (uint64_t)block);
+		add_address(&admitted->blocks, (uint64_t)block);
 }
 
 bool admission_has(const void *block)
@@ -185,14 +185,14 @@ bool admission_has(const void *block)
 
 void admission_pool_allocates(const void *pool, const void *block, bool recorded)
 {
-	note(&admitted->pool_blocks, (uint64_t)block, recorded);
+	note_block(&admitted->pool_blocks, (uint64_t)block, recorded);
 	if (recorded)
-		note(&admitted->pools, (uint64_t)pool, true);
+		note_block(&admitted->pools, (uint64_t)pool, true);
 }
 
 bool admission_pool_frees(const void *block)
 {
-	return forget(&admitted->pool_blocks, (uint64_t)block);
+	return forget_block(&admitted->pool_blocks, (uint64_t)block);
 }
 
 bool admission_pool_resets(const void *pool)
@@ -203,7 +203,7 @@ bool admission_pool_resets(const void *pool)
 	if (address_set_has(set, address) == admitted->others)
 		return false;
 	if (admitted->others)
-		add(set, address);
+		add_address(set, address);
 	else
 		address_set_remove(set, address);
 	return true;

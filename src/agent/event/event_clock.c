@@ -124,7 +124,7 @@ static never_inline void try_alone_slow(struct thread *thread)
 }
 
 /* Takes a piece that nobody has touched. Returns whether the thread has it now. */
-static bool claim(uint16_t *entry, const struct thread *thread)
+static bool claim_piece(uint16_t *entry, const struct thread *thread)
 {
 	uint16_t owner = EVENT_CLOCK_UNTOUCHED, self = owner_of(thread);
 
@@ -182,7 +182,7 @@ uint64_t event_clock_read_slow(struct thread *thread, uint64_t address, uint64_t
 	if (owner == EVENT_CLOCK_EVERYBODY) {
 		apart = is_lone(thread);
 	} else if ((size < EVENT_CLOCK_LARGE || is_lone(thread)) &&
-		   (owner == self ? may_share(thread) : claim(entry, thread))) {
+		   (owner == self ? may_share(thread) : claim_piece(entry, thread))) {
 		apart = true;
 	} else {
 		give_to_everybody(entry, self);

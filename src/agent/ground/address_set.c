@@ -34,7 +34,7 @@ static uint64_t word_index(uint64_t address)
 }
 
 /* What the pointer points to, made if it is missing. Of several makers the first wins. */
-static void *reach(void *pointer, size_t size)
+static void *reach_node(void *pointer, size_t size)
 {
 	void **place = pointer, *there = __atomic_load_n(place, __ATOMIC_ACQUIRE), *made;
 
@@ -72,9 +72,9 @@ bool address_set_add(struct address_set *set, uint64_t address)
 
 	if (top_index(address) >= 1u << ADDRESS_SET_TOP_BITS)
 		return false;
-	top = reach(&set->top, sizeof(*top));
-	middle = top ? reach(&top->middles[top_index(address)], sizeof(*middle)) : NULL;
-	leaf = middle ? reach(&middle->leaves[middle_index(address)], sizeof(*leaf)) : NULL;
+	top = reach_node(&set->top, sizeof(*top));
+	middle = top ? reach_node(&top->middles[top_index(address)], sizeof(*middle)) : NULL;
+	leaf = middle ? reach_node(&middle->leaves[middle_index(address)], sizeof(*leaf)) : NULL;
 	if (!leaf)
 		return false;
 	__atomic_fetch_or(&leaf->words[word_index(address)], address_set_bit(address),

@@ -147,7 +147,7 @@ static void log_settings(void)
  * Copies a value, because programs that change their title (setproctitle) overwrite their
  * environment. If there is no room, the original.
  */
-static const char *keep(const char *word)
+static const char *keep_value(const char *word)
 {
 	size_t size = word ? strlen(word) + 1 : 0;
 	char *copy = kept + kept_size;
@@ -301,7 +301,7 @@ bool config_read(void)
 		const struct setting_info *info = setting_info(i);
 		const char *word = find_variable(info->variable);
 
-		config.text[i] = word && *word && info->kind == SETTING_KIND_TEXT ? keep(word)
+		config.text[i] = word && *word && info->kind == SETTING_KIND_TEXT ? keep_value(word)
 										  : info->standard;
 		config.value[i] = setting_default(i);
 		if (word && info->kind != SETTING_KIND_TEXT &&
@@ -314,7 +314,7 @@ bool config_read(void)
 	wait_until_asked();
 	limit_depth();
 	log_settings();
-	config.registry = keep(find_variable(REGISTRY_VARIABLE));
+	config.registry = keep_value(find_variable(REGISTRY_VARIABLE));
 	choose_place();
 	if (!config.registry && !config_is_child())
 		warn_mistyped();

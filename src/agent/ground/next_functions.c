@@ -5,7 +5,7 @@
 
 struct next_functions real;
 
-static void find(void *place, const char *symbol)
+static void find_function(void *place, const char *symbol)
 {
 	void *found = link_map_find(symbol);
 
@@ -35,16 +35,16 @@ static bool find_plain_operators(void)
 
 void next_functions_find(void)
 {
-#define HOOK(name, symbol, type, parameters) find(&real.name, symbol);
+#define HOOK(name, symbol, type, parameters) find_function(&real.name, symbol);
 #include "agent/ground/hooks.def"
 #undef HOOK
-	find(&real.malloc_usable_size, "malloc_usable_size");
-	find(&real.pthread_key_create, "pthread_key_create");
-	find(&real.pthread_setspecific, "pthread_setspecific");
-	find(&real.pthread_self, "pthread_self");
-	find(&real.dl_find_object, "_dl_find_object");
-	find(&real.errno_location, "__errno_location");
-	find(&real.on_exit, "on_exit");
+	find_function(&real.malloc_usable_size, "malloc_usable_size");
+	find_function(&real.pthread_key_create, "pthread_key_create");
+	find_function(&real.pthread_setspecific, "pthread_setspecific");
+	find_function(&real.pthread_self, "pthread_self");
+	find_function(&real.dl_find_object, "_dl_find_object");
+	find_function(&real.errno_location, "__errno_location");
+	find_function(&real.on_exit, "on_exit");
 	// By the file's name, since tcmalloc and mimalloc define a __libc_malloc, too.
 	real.allocator_is_glibc = real.malloc && link_map_find("gnu_get_libc_version") &&
 				  link_map_find_in("libc.so.6", "malloc") == (void *)real.malloc;
@@ -58,7 +58,7 @@ void next_functions_find(void)
 
 void *next_functions_retry_slow(const char *symbol, void *place)
 {
-	find(place, symbol);
+	find_function(place, symbol);
 	if (*(void **)place)
 		real.blocks_are_apart = false; // this is an operator, perhaps the program's own
 	return *(void **)place;

@@ -41,7 +41,7 @@ static void clear_from(void *block, size_t first, size_t size)
 		memset((char *)block + first, 0, usable - first);
 }
 
-static void *zeroed(void *block, size_t size)
+static void *zero_block(void *block, size_t size)
 {
 	if (block && !is_fresh(block))
 		clear_from(block, 0, size);
@@ -63,7 +63,7 @@ static void *zero_malloc(size_t size)
 	// musl's calloc calls malloc, and thus would come back here.
 	if (real.allocator_is_glibc)
 		return behind.calloc(1, size);
-	return zeroed(behind.malloc(size), size);
+	return zero_block(behind.malloc(size), size);
 }
 
 static void *zero_realloc(void *old, size_t size)
@@ -89,28 +89,28 @@ static int zero_posix_memalign(void **ret, size_t alignment, size_t size)
 	int result = behind.posix_memalign(ret, alignment, size);
 
 	if (!result)
-		zeroed(*ret, size);
+		zero_block(*ret, size);
 	return result;
 }
 
 static void *zero_aligned_alloc(size_t alignment, size_t size)
 {
-	return zeroed(behind.aligned_alloc(alignment, size), size);
+	return zero_block(behind.aligned_alloc(alignment, size), size);
 }
 
 static void *zero_memalign(size_t alignment, size_t size)
 {
-	return zeroed(behind.memalign(alignment, size), size);
+	return zero_block(behind.memalign(alignment, size), size);
 }
 
 static void *zero_valloc(size_t size)
 {
-	return zeroed(behind.valloc(size), size);
+	return zero_block(behind.valloc(size), size);
 }
 
 static void *zero_pvalloc(size_t size)
 {
-	return zeroed(behind.pvalloc(size), size);
+	return zero_block(behind.pvalloc(size), size);
 }
 
 void zero_memory_begin(void)

@@ -22,7 +22,7 @@ struct address {
 	const char *name;
 };
 
-static bool parse(struct address *ret)
+static bool parse_address(struct address *ret)
 {
 	const char *text = config.registry;
 
@@ -49,9 +49,10 @@ void registry_init(void)
 {
 	struct address address;
 
-	registry_descriptor = parse(&address) && is_socket(address.descriptor, address.inode)
-				      ? address.descriptor
-				      : 0;
+	registry_descriptor =
+		parse_address(&address) && is_socket(address.descriptor, address.inode)
+			? address.descriptor
+			: 0;
 }
 
 bool registry_is(int fd)
@@ -61,7 +62,7 @@ bool registry_is(int fd)
 	if (fd <= 0 || fd != registry_descriptor)
 		return false;
 	return process_system_calls_forbidden() ||
-	       (parse(&address) && is_socket(fd, address.inode));
+	       (parse_address(&address) && is_socket(fd, address.inode));
 }
 
 void registry_pass_on(void)
@@ -137,7 +138,7 @@ long registry_tell(int fd, enum registry_kind kind, const char *text, bool patie
 	struct address address;
 	long first = -ENOENT, second;
 
-	if (!parse(&address))
+	if (!parse_address(&address))
 		return -ENOENT;
 	memcpy(message.key, address.key, sizeof(message.key));
 	if (is_socket(address.descriptor, address.inode))

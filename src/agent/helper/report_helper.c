@@ -43,7 +43,7 @@ static struct keeper keepers[KEEPERS]; // under lock
 static uint32_t lock;
 
 /* Notes the outcome of a report. Called by the keeper, or by the process that could start none. */
-static void settle(struct keeper *keeper)
+static void settle_report(struct keeper *keeper)
 {
 	if (!keeper->is_report)
 		return;
@@ -60,7 +60,7 @@ static void settle(struct keeper *keeper)
 }
 
 /* The keeper. All signals are blocked. */
-static void keep(void *argument)
+static void run_keeper(void *argument)
 {
 	struct keeper *keeper = argument;
 	long helper = tool_vfork(&keeper->tool);
@@ -70,7 +70,7 @@ static void keep(void *argument)
 	while (helper > 0 &&
 	       syscall_raw(SYS_wait4, helper, (long)&keeper->status, __WALL, 0, 0, 0) == -EINTR)
 		;
-	settle(keeper);
+	settle_report(keeper);
 	for (;;)
 		syscall_raw(SYS_exit, 0, 0, 0, 0, 0, 0);
 }
@@ -79,7 +79,7 @@ static void keep(void *argument)
  * Fills in what all keepers need; `before` comes before the number of the table's descriptor.
  * Returns where the arguments go on.
  */
-static const char **fill(struct keeper *keeper, const char *before)
+static const char **fill_keeper(struct keeper *keeper, const char *before)
 {
 	struct text text;
 
@@ -104,7 +104,7 @@ static void fill_report(struct keeper *keeper, enum helper_sort sort, bool last)
 {
 	static const enum registry_kind pleas[] = {REGISTRY_MAKE, REGISTRY_BY_SIZE,
 						   REGISTRY_BY_COUNT};
-	const char **argument = fill(keeper, "");
+	const char **argument = fill_keeper(keeper, "");
 
 	keeper->is_report = true;
 	keeper->last = last;
@@ -123,7 +123,7 @@ static void fill_report(struct keeper *keeper, enum helper_sort sort, bool last)
 
 static void fill_export(struct keeper *keeper, const char *format, int output)
 {
-	const char **argument = fill(keeper, FD_PATH);
+	const char **argument = fill_keeper(keeper, FD_PATH);
 
 	*argument++ = "export";
 	*argument++ = "--to";
@@ -133,7 +133,7 @@ static void fill_export(struct keeper *keeper, const char *format, int output)
 	keeper->tool.output = output;
 }
 
-static void nap(void)
+static void nap_shortly(void)
 {
 	static const struct timespec millisecond = {.tv_nsec = 1000000};
 
@@ -214,21 +214,21 @@ static struct keeper *find_free(void)
 }
 
 /* Starts the keeper. If it is for the last report, the table says first that somebody makes it. */
-static void start(struct keeper *keeper)
+static void start_keeper(struct keeper *keeper)
 {
 	long pid;
 
 	if (keeper->last)
 		__atomic_store_n(&keeper->header->last_report, LIVE_LAST_REPORT_BEGUN,
 				 __ATOMIC_RELAXED);
-	pid = tool_start_keeper(&keeper->tool, keeper->stack + STACK_SIZE, keep, keeper);
+	pid = tool_start_keeper(&keeper->tool, keeper->stack + STACK_SIZE, run_keeper, keeper);
 	keeper->pid = pid > 0 ? (int)pid : 0;
 	if (keeper->last)
 		keeper->header->keeper = (uint32_t)keeper->pid;
 	if (pid > 0)
 		return;
 	keeper->error = (int)-pid;
-	settle(keeper);
+	settle_report(keeper);
 	say_failed(keeper);
 }
 
@@ -246,7 +246,7 @@ bool helper_start(enum helper_sort sort, bool last)
 		done = keeper != NULL;
 		if (keeper) {
 			fill_report(keeper, sort, last);
-			start(keeper);
+			start_keeper(keeper);
 		}
 		lock_release(&lock);
 	}
@@ -265,7 +265,7 @@ static struct keeper *start_export(const char *format, int output)
 		if (keeper) {
 			keeper->awaited = true;
 			fill_export(keeper, format, output);
-			start(keeper);
+			start_keeper(keeper);
 		}
 		lock_release(&lock);
 	}
@@ -283,7 +283,7 @@ bool helper_export(const char *format, int output)
 	for (int tries = 0; !keeper && tries < WAIT_MS; tries++) {
 		keeper = start_export(format, output);
 		if (!keeper)
-			nap();
+			nap_shortly();
 	}
 	if (!keeper)
 		return false;
@@ -313,7 +313,7 @@ void helper_wait(void)
 			all &= has_ended(&keepers[i]);
 		if (all || process_system_calls_forbidden())
 			return;
-		nap();
+		nap_shortly();
 	}
 }
 

@@ -24,14 +24,14 @@ static struct {
 } starting;
 
 /* The keeper. All signals are blocked. */
-static void keep(void *argument)
+static void run_keeper(void *argument)
 {
 	starting.result = tool_vfork(&starting.tool);
 	for (;;)
 		syscall_raw(SYS_exit, 0, 0, 0, 0, 0, 0);
 }
 
-static void fill(void)
+static void fill_keeper(void)
 {
 	struct text text;
 
@@ -52,16 +52,16 @@ static void fill(void)
 }
 
 /* Returns 0 or the error number. */
-static int start(void)
+static int start_keeper(void)
 {
 	long keeper;
 
-	fill();
+	fill_keeper();
 	// The standard descriptors are replaced. The recording's is high, unless so few are
 	// allowed.
 	if (starting.tool.fd <= LAST_FD)
 		return EMFILE;
-	keeper = tool_start_keeper(&starting.tool, starting.stack + STACK_SIZE, keep, NULL);
+	keeper = tool_start_keeper(&starting.tool, starting.stack + STACK_SIZE, run_keeper, NULL);
 	if (keeper < 0)
 		return (int)-keeper;
 	while (sys_wait4((int)keeper, __WALL) == -EINTR)
@@ -71,7 +71,7 @@ static int start(void)
 
 void stream_helper_start(void)
 {
-	int error = start();
+	int error = start_keeper();
 
 	if (!error)
 		return;

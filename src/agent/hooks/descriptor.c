@@ -16,7 +16,7 @@
 #include "base/compiler.h"
 
 /* Our descriptor. -1: none, or this is a vfork child, which has descriptors of its own. */
-static int ours(void)
+static int own_descriptor(void)
 {
 	if (process_state() != PROCESS_RECORDING || process_is_borrowed())
 		return -1;
@@ -25,7 +25,7 @@ static int ours(void)
 
 static bool is_ours(int fd)
 {
-	return process && fd == recording->file.fd && fd > 0 && fd == ours();
+	return process && fd == recording->file.fd && fd > 0 && fd == own_descriptor();
 }
 
 /* The program wants the number `to`: moves ours away. Not under seccomp, where ours is unused. */
@@ -92,7 +92,7 @@ static int close_between(unsigned int first, unsigned int last, int flags)
  */
 static int list_kept(unsigned int kept[2], int flags)
 {
-	int fd = ours();
+	int fd = own_descriptor();
 	int count = 0;
 
 	// The recording's is close-on-exec anyway.

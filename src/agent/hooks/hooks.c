@@ -20,7 +20,7 @@ static_assert(ARRAY_COUNT(redirections) <= LINK_MAP_REDIRECTIONS_MAX, "");
  * Makes all libraries find our functions, if this copy of the agent stands before the C library and
  * is the first one.
  */
-static void redirect(void)
+static void redirect_libraries(void)
 {
 	if (link_map_is_before_libc() && link_map_is_first("mallow_api_sync"))
 		real.not_redirected |= !link_map_redirect(redirections, ARRAY_COUNT(redirections));
@@ -29,7 +29,7 @@ static void redirect(void)
 void hooks_resolve_slow(void)
 {
 	next_functions_find();
-	redirect();
+	redirect_libraries();
 }
 
 void hooks_libraries_come_slow(void)
@@ -37,6 +37,6 @@ void hooks_libraries_come_slow(void)
 	if (process_system_calls_forbidden())
 		return;
 	if (!real.new &&link_map_passes_by("_Znwm"))
-		redirect();
+		redirect_libraries();
 	thread_do(modules_define_loaded);
 }

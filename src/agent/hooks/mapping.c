@@ -10,7 +10,7 @@
 #include "agent/record/fact_here.h"
 #include "agent/unwind/unwind.h"
 
-static struct fact_record begin(enum trace_record kind)
+static struct fact_record mapping_record(enum trace_record kind)
 {
 	return (struct fact_record){.kind = kind, .has_time = true, .ticks = clock_ticks()};
 }
@@ -30,8 +30,8 @@ static void write_out(struct thread *thread, struct guard_call *call,
 
 typedef void *map_function(void *, size_t, int, int, int, long);
 
-static void *map(struct guard_call *call, map_function *behind, void *address, size_t length,
-		 int protection, int flags, int fd, long offset)
+static void *map_as(struct guard_call *call, map_function *behind, void *address, size_t length,
+		    int protection, int flags, int fd, long offset)
 {
 	struct thread *thread = guard_enter(call);
 	size_t replaced = flags & MAP_FIXED ? length : 0;
@@ -42,7 +42,7 @@ static void *map(struct guard_call *call, map_function *behind, void *address, s
 	unwind_memory_changes((uint64_t)address, replaced);
 	result = behind(address, length, protection, flags, fd, offset);
 	unwind_memory_changed((uint64_t)address, replaced);
-	record = begin(TRACE_RECORD_MMAP);
+	record = mapping_record(TRACE_RECORD_MMAP);
 	fact_record_add(&record, (uint64_t)address);
 	fact_record_add(&record, (uint64_t)result);
 	fact_record_add(&record, length);
@@ -62,7 +62,7 @@ void *hook_mmap(void *address, size_t length, int protection, int flags, int fd,
 	GUARD_CALL(call);
 
 	hooks_resolve();
-	return map(&call, real.mmap, address, length, protection, flags, fd, offset);
+	return map_as(&call, real.mmap, address, length, protection, flags, fd, offset);
 }
 
 void *hook_mmap64(void *address, size_t length, int protection, int flags, int fd, long offset)
@@ -70,14 +70,14 @@ void *hook_mmap64(void *address, size_t length, int protection, int flags, int f
 	GUARD_CALL(call);
 
 	hooks_resolve();
-	return map(&call, real.mmap64 ? real.mmap64 : real.mmap, address, length, protection, flags,
-		   fd, offset);
+	return map_as(&call, real.mmap64 ? real.mmap64 : real.mmap, address, length, protection,
+		      flags, fd, offset);
 }
 
 int hook_munmap(void *address, size_t length)
 {
 	GUARD_CALL(call);
-	struct fact_record record = begin(TRACE_RECORD_MUNMAP);
+	struct fact_record record = mapping_record(TRACE_RECORD_MUNMAP);
 	struct thread *thread;
 	int result;
 
@@ -112,7 +112,7 @@ void *hook_mremap(void *address, size_t old_length, size_t length, int flags, ..
 	va_end(arguments);
 	hooks_resolve();
 	thread = guard_enter(&call);
-	record = begin(TRACE_RECORD_MREMAP);
+	record = mapping_record(TRACE_RECORD_MREMAP);
 	clock_memory_leaves((uint64_t)address, old_length);
 	clock_memory_leaves((uint64_t)target, replaced);
 	unwind_memory_changes((uint64_t)address, old_length);
@@ -167,7 +167,7 @@ int hook_pkey_mprotect(void *address, size_t length, int protection, int key)
 static void write_break(struct thread *thread, struct guard_call *call, long increment,
 			uint64_t new_break)
 {
-	struct fact_record record = begin(TRACE_RECORD_BRK);
+	struct fact_record record = mapping_record(TRACE_RECORD_BRK);
 
 	fact_record_add_signed(&record, increment);
 	fact_record_add(&record, new_break);

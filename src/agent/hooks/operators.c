@@ -16,7 +16,7 @@
 		 ? real.name                                                                       \
 		 : (__typeof__(real.name))next_functions_retry_slow(symbol, &real.name))
 
-static void *plain(size_t size)
+static void *allocate_plain(size_t size)
 {
 	return real.malloc(size ? size : 1);
 }
@@ -30,7 +30,7 @@ static void *by_new(size_t size)
 {
 	void *(*new)(size_t size) = link_map_find_first("_Znwm");
 
-	return new ? new (size) : plain(size);
+	return new ? new (size) : allocate_plain(size);
 }
 
 static void by_delete(void *block)
@@ -55,10 +55,10 @@ static inline bool is_plain(size_t alignment)
  */
 static inline void *new_directly(struct thread *thread, size_t size, size_t alignment)
 {
-	return is_plain(alignment) ? thread->nested_block = plain(size) : NULL;
+	return is_plain(alignment) ? thread->nested_block = allocate_plain(size) : NULL;
 }
 
-static void *aligned(size_t size, size_t alignment)
+static void *allocate_aligned(size_t size, size_t alignment)
 {
 	void *block = NULL;
 
@@ -123,7 +123,7 @@ static void *aligned(size_t size, size_t alignment)
                                                                                                    \
 	static never_inline void *name##_passed_over parameters                                    \
 	{                                                                                          \
-		void *block = plain(size);                                                         \
+		void *block = allocate_plain(size);                                                \
                                                                                                    \
 		return likely(block != NULL) ? block : name##_otherwise arguments;                 \
 	}                                                                                          \
@@ -143,22 +143,23 @@ static void *aligned(size_t size, size_t alignment)
 		return name##_otherwise arguments;                                                 \
 	}
 
-DEFINE_NEW(new, "_Znwm", NEW, (size_t size), (size), 0, plain(size))
+DEFINE_NEW(new, "_Znwm", NEW, (size_t size), (size), 0, allocate_plain(size))
 DEFINE_NEW(new_array, "_Znam", NEW_ARRAY, (size_t size), (size), 0, by_new(size))
 DEFINE_NEW(new_nothrow, "_ZnwmRKSt9nothrow_t", NEW_NOTHROW, (size_t size, const void *nothrow),
 	   (size, nothrow), 0, by_new(size))
 DEFINE_NEW(new_array_nothrow, "_ZnamRKSt9nothrow_t", NEW_ARRAY_NOTHROW,
 	   (size_t size, const void *nothrow), (size, nothrow), 0, by_new(size))
 DEFINE_NEW(new_aligned, "_ZnwmSt11align_val_t", NEW_ALIGNED, (size_t size, size_t alignment),
-	   (size, alignment), alignment, aligned(size, alignment))
+	   (size, alignment), alignment, allocate_aligned(size, alignment))
 DEFINE_NEW(new_array_aligned, "_ZnamSt11align_val_t", NEW_ARRAY_ALIGNED,
-	   (size_t size, size_t alignment), (size, alignment), alignment, aligned(size, alignment))
+	   (size_t size, size_t alignment), (size, alignment), alignment,
+	   allocate_aligned(size, alignment))
 DEFINE_NEW(new_aligned_nothrow, "_ZnwmSt11align_val_tRKSt9nothrow_t", NEW_ALIGNED_NOTHROW,
 	   (size_t size, size_t alignment, const void *nothrow), (size, alignment, nothrow),
-	   alignment, aligned(size, alignment))
+	   alignment, allocate_aligned(size, alignment))
 DEFINE_NEW(new_array_aligned_nothrow, "_ZnamSt11align_val_tRKSt9nothrow_t",
 	   NEW_ARRAY_ALIGNED_NOTHROW, (size_t size, size_t alignment, const void *nothrow),
-	   (size, alignment, nothrow), alignment, aligned(size, alignment))
+	   (size, alignment, nothrow), alignment, allocate_aligned(size, alignment))
 
 /* An operator delete of a thread that is open. `ends` records the end, before the block is free. */
 #define DEFINE_OPEN_DELETE(name, parameters, ends, operator)                                       \

@@ -146,7 +146,7 @@ static size_t count_arguments(const char *first, va_list arguments)
 }
 
 /* Copies the arguments of execl and its like into argv, which has room for them and the NULL. */
-static void collect(char **argv, const char *first, va_list arguments)
+static void collect_arguments(char **argv, const char *first, va_list arguments)
 {
 	size_t i = 0;
 
@@ -166,7 +166,7 @@ static void collect(char **argv, const char *first, va_list arguments)
 	va_end(arguments);                                                                         \
 	argv = __builtin_alloca((count + 1) * sizeof(*argv));                                      \
 	va_start(arguments, argument);                                                             \
-	collect(argv, argument, arguments)
+	collect_arguments(argv, argument, arguments)
 
 int hook_execl(const char *path, const char *argument, ...)
 {
@@ -222,9 +222,9 @@ int hook_execveat(int directory, const char *path, char *const argv[], char *con
 }
 
 /* function: the real posix_spawn or posix_spawnp. */
-static int spawn(__typeof__(real.posix_spawn) function, int *pid, const char *path,
-		 const void *actions, const void *attributes, char *const argv[],
-		 char *const envp[])
+static int spawn_by(__typeof__(real.posix_spawn) function, int *pid, const char *path,
+		    const void *actions, const void *attributes, char *const argv[],
+		    char *const envp[])
 {
 	size_t size;
 	char *const *carried = environment_carry(envp, &size);
@@ -242,14 +242,14 @@ int hook_posix_spawn(int *pid, const char *path, const void *actions, const void
 		     char *const argv[], char *const envp[])
 {
 	hooks_resolve();
-	return spawn(real.posix_spawn, pid, path, actions, attributes, argv, envp);
+	return spawn_by(real.posix_spawn, pid, path, actions, attributes, argv, envp);
 }
 
 int hook_posix_spawnp(int *pid, const char *file, const void *actions, const void *attributes,
 		      char *const argv[], char *const envp[])
 {
 	hooks_resolve();
-	return spawn(real.posix_spawnp, pid, file, actions, attributes, argv, envp);
+	return spawn_by(real.posix_spawnp, pid, file, actions, attributes, argv, envp);
 }
 
 // exit() is under way. In a static program it ends with our _exit(), which knows the status.
@@ -283,7 +283,7 @@ __attribute__((noreturn)) void hook_quick_exit(int status)
 }
 
 /* Called by exit() and the return from main, on glibc. Only here the status is known. */
-static void exits(int status, void *argument)
+static void process_exits(int status, void *argument)
 {
 	process_end(TRACE_END_EXIT, status);
 }
@@ -298,7 +298,7 @@ static __attribute__((constructor)) void library_begins(void)
 	// Registered first, it runs last: after the program's own handlers and destructors. It is
 	// registered even if no recording ever begins.
 	if (real.on_exit)
-		real.on_exit(exits, NULL);
+		real.on_exit(process_exits, NULL);
 }
 
 /*

@@ -16,7 +16,7 @@ static signal_handler *change_handler(struct own_signal *own, signal_handler *ha
 	return old.sa_handler;
 }
 
-static struct own_signal *find(int number)
+static struct own_signal *find_signal(int number)
 {
 	hooks_resolve();
 	return signal_chain_find(number);
@@ -24,7 +24,7 @@ static struct own_signal *find(int number)
 
 int hook_sigaction(int number, const void *new, void *old)
 {
-	struct own_signal *own = find(number);
+	struct own_signal *own = find_signal(number);
 
 	if (own)
 		return signal_chain_change(own, new, old);
@@ -36,7 +36,7 @@ int hook_sigaction(int number, const void *new, void *old)
 #define DEFINE_SIGNAL(name, flags)                                                                 \
 	signal_handler *hook_##name(int number, signal_handler *handler)                           \
 	{                                                                                          \
-		struct own_signal *own = find(number);                                             \
+		struct own_signal *own = find_signal(number);                                      \
                                                                                                    \
 		if (own)                                                                           \
 			return change_handler(own, handler, flags);                                \
@@ -54,7 +54,7 @@ DEFINE_SIGNAL(sysv_signal_old, (int)(SA_RESETHAND | SA_NODEFER))
 /* SIG_HOLD and the mask are left to the C library. Only the handler is ours to keep. */
 signal_handler *hook_sigset(int number, signal_handler *handler)
 {
-	struct own_signal *own = find(number);
+	struct own_signal *own = find_signal(number);
 	signal_handler *before;
 	struct sigaction action;
 
@@ -71,7 +71,7 @@ signal_handler *hook_sigset(int number, signal_handler *handler)
 
 int hook_sigignore(int number)
 {
-	struct own_signal *own = find(number);
+	struct own_signal *own = find_signal(number);
 
 	if (own)
 		return change_handler(own, SIG_IGN, 0) == SIG_ERR ? -1 : 0;

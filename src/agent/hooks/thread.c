@@ -35,7 +35,7 @@ static void release_start(struct start *start)
 }
 
 /* Called in the new thread, before the program's function: begins its recording. */
-static struct trampoline_target enter(struct trampoline_start *argument)
+static struct trampoline_target enter_thread(struct trampoline_start *argument)
 {
 	struct start *start = (struct start *)argument;
 	struct trampoline_target target = {start->function, start->argument};
@@ -59,7 +59,7 @@ int hook_pthread_create(unsigned long *thread, const void *attributes, void *(*f
 	// Without it the thread begins at its first event.
 	if (!start)
 		return real.pthread_create(thread, attributes, function, argument);
-	start->trampoline.enter = enter;
+	start->trampoline.enter = enter_thread;
 	start->function = function;
 	start->argument = argument;
 	thread_set_passing(true);

@@ -28,7 +28,7 @@ static char *of_tool[CARRIED_MAX + 32 + 1];
 static char memory[CARRIED_SIZE];
 static struct text text;
 
-static char *keep(const char *bytes, size_t size)
+static char *keep_bytes(const char *bytes, size_t size)
 {
 	char *start = text.start + text.length;
 
@@ -47,7 +47,7 @@ static void find_library(void)
 		size_t length = preload_entry_length(list);
 
 		if (config_is_our_library(list, length)) {
-			library = keep(list, length);
+			library = keep_bytes(list, length);
 			return;
 		}
 		list += length + (list[length] != '\0');
@@ -62,7 +62,7 @@ static void keep_asan_options(void)
 	const char *users = config_environment("ASAN_OPTIONS");
 
 	if (users && !strncmp(users, ANY_ORDER, sizeof(ANY_ORDER) - 1))
-		carried[carried_count++] = keep(options, sizeof(options) - 1);
+		carried[carried_count++] = keep_bytes(options, sizeof(options) - 1);
 }
 
 static bool has_name(const char *entry, const char *name)
@@ -109,7 +109,7 @@ static void keep_for_tool(void)
 	     entry++) {
 		if (!concerns_tool(*entry))
 			continue;
-		of_tool[count] = keep(*entry, strlen(*entry));
+		of_tool[count] = keep_bytes(*entry, strlen(*entry));
 		if (of_tool[count])
 			count++;
 	}
@@ -127,12 +127,12 @@ void environment_init(void)
 	// Without `mallow run` MALLOW_PARENT is not in the environment. It goes only into what exec
 	// is given.
 	if (!config.parent)
-		carried[carried_count++] = keep(parent, sizeof(parent) - 1);
+		carried[carried_count++] = keep_bytes(parent, sizeof(parent) - 1);
 	keep_asan_options();
 	for (char **entry = config_variables(); *entry && carried_count < CARRIED_MAX; entry++) {
 		if (!config_is_ours(*entry))
 			continue;
-		carried[carried_count] = keep(*entry, strlen(*entry));
+		carried[carried_count] = keep_bytes(*entry, strlen(*entry));
 		if (carried[carried_count])
 			carried_count++;
 	}
@@ -169,7 +169,7 @@ static size_t name_length(const char *entry)
 }
 
 /* Position of the entry with the same name, or -1. */
-static int find(char *const envp[], const char *entry)
+static int find_entry(char *const envp[], const char *entry)
 {
 	size_t length = name_length(entry);
 
@@ -185,14 +185,14 @@ static bool is_stale_parent(const char *entry, const char *ours)
 	return !strncmp(ours, PARENT, sizeof(PARENT) - 1) && strcmp(entry, ours);
 }
 
-static bool complete(char *const envp[])
+static bool is_complete(char *const envp[])
 {
-	int preload = find(envp, PRELOAD);
+	int preload = find_entry(envp, PRELOAD);
 
 	if (preload < 0 || !config_preloads_us(envp[preload] + sizeof(PRELOAD) - 1))
 		return false;
 	for (int i = 0; i < carried_count; i++) {
-		int position = find(envp, carried[i]);
+		int position = find_entry(envp, carried[i]);
 
 		if (position < 0 || is_stale_parent(envp[position], carried[i]))
 			return false;
@@ -224,7 +224,7 @@ static size_t count_entries(char *const envp[])
  * A vfork child runs in its parent's memory and never comes back to release this. So the thread
  * keeps the memory for its next vfork child; it waits until this one has executed.
  */
-static void *allocate(size_t size)
+static void *allocate_environment(size_t size)
 {
 	struct thread *thread = thread_self;
 
@@ -262,7 +262,7 @@ bool environment_library_is_visible(void)
 static char *const *carry_nothing(char *const envp[], size_t *size)
 {
 	size_t count = count_entries(envp);
-	int preload = find(envp, PRELOAD);
+	int preload = find_entry(envp, PRELOAD);
 	size_t pointers = (count + 1) * sizeof(char *);
 	size_t length = preload >= 0 ? strlen(envp[preload]) + 1 : 0;
 	char **copy;
@@ -270,7 +270,7 @@ static char *const *carry_nothing(char *const envp[], size_t *size)
 
 	if (preload < 0 || !config_preloads_us(envp[preload] + sizeof(PRELOAD) - 1))
 		return envp;
-	copy = allocate(pointers + length);
+	copy = allocate_environment(pointers + length);
 	if (!copy)
 		return envp;
 	*size = pointers + length;
@@ -287,7 +287,7 @@ static char *const *carry_nothing(char *const envp[], size_t *size)
 char *const *environment_carry(char *const envp[], size_t *size)
 {
 	size_t count = count_entries(envp);
-	int preload = find(envp, PRELOAD);
+	int preload = find_entry(envp, PRELOAD);
 	const char *users = preload >= 0 ? envp[preload] + sizeof(PRELOAD) - 1 : "";
 	size_t bytes;
 	char **copy;
@@ -299,11 +299,11 @@ char *const *environment_carry(char *const envp[], size_t *size)
 	if (!environment_library_is_visible())
 		return carry_nothing(envp, size);
 	refresh_parent();
-	if (complete(envp))
+	if (is_complete(envp))
 		return envp;
 	bytes = (count + CARRIED_MAX + 2) * sizeof(*copy);
 	*size = bytes + sizeof(PRELOAD) + strlen(library) + 1 + strlen(users) + 1;
-	copy = allocate(*size);
+	copy = allocate_environment(*size);
 	if (!copy) {
 		*size = 0;
 		return envp;
@@ -316,7 +316,7 @@ char *const *environment_carry(char *const envp[], size_t *size)
 		copy[preload >= 0 ? (size_t)preload : count++] = entry;
 	}
 	for (int i = 0; i < carried_count; i++) {
-		int position = find(envp, carried[i]);
+		int position = find_entry(envp, carried[i]);
 
 		if (position < 0)
 			copy[count++] = carried[i];

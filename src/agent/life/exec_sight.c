@@ -147,7 +147,7 @@ static void write_record(struct thread *thread, const struct fact_record *record
 }
 
 /* Tells `mallow run`, which writes it into a recording of the run, or `mallow live`. */
-static void tell(const char *program, const char *why)
+static void tell_unseen(const char *program, const char *why)
 {
 	struct text text;
 
@@ -170,7 +170,7 @@ static void record_unseen(const char *program, const char *why)
 	// might have no place for it. A live table says it, too, but an exec ends it without a
 	// report.
 	if (config_is_live() || ((!thread || !thread->cursor) && process_state() == PROCESS_NEW))
-		tell(program, why);
+		tell_unseen(program, why);
 	if (!thread || !thread->cursor || thread->busy)
 		return;
 	text_init(&text, look.text, sizeof(look.text));

@@ -6,7 +6,7 @@
 #include "agent/record/recording.h"
 
 /* The child gets copies of both the slot and the thread's memory (kept), or of neither. */
-static void keep(struct fork *fork, bool kept)
+static void keep_for_child(struct fork *fork, bool kept)
 {
 	if (fork->slot)
 		sys_madvise(fork->slot, fork->slot_size, kept ? MADV_DOFORK : MADV_DONTFORK);
@@ -30,7 +30,7 @@ void fork_begin(struct fork *fork)
 	fork->slot = thread->chunk;
 	fork->slot_size = thread->slot_size;
 	fork->slot_shared = process->header && !recording->file.header_private;
-	keep(fork, true);
+	keep_for_child(fork, true);
 }
 
 /*
@@ -61,7 +61,7 @@ static void end_kept(struct fork *fork, bool child)
 		admission_hold(&fork->thread->admission);
 		handler_queue_mark(fork->thread);
 	} else {
-		keep(fork, false);
+		keep_for_child(fork, false);
 	}
 	signal_bracket_end(&fork->bracket);
 }

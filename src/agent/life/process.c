@@ -212,7 +212,7 @@ static __attribute__((noinline)) void tell_refused(const char *path)
 	registry_tell(-1, REGISTRY_REFUSED, said, false);
 }
 
-static enum process_state start(bool forked)
+static enum process_state start_recording(bool forked)
 {
 	static const uint8_t none[16];
 	uint8_t parent[16];
@@ -291,7 +291,8 @@ bool process_start(void)
 	if (!started_before && !start_first())
 		state = PROCESS_NEW; // before the C library is ready: the next event tries again
 	else
-		state = start(process_id[0] || process_id[1] || process_id[2] || process_id[3]);
+		state = start_recording(process_id[0] || process_id[1] || process_id[2] ||
+					process_id[3]);
 	__atomic_store_n(&process->state, state, __ATOMIC_RELEASE);
 	return state == PROCESS_RECORDING;
 }

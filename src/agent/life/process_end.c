@@ -134,7 +134,7 @@ static void count_streams(struct trace_header *header)
 			   : __atomic_load_n(&process->streams_begun, __ATOMIC_RELAXED);
 }
 
-static void end(void *argument)
+static void end_recording(void *argument)
 {
 	const struct ending *ending = argument;
 	struct trace_header *header = process->header;
@@ -166,7 +166,7 @@ void process_end(enum trace_end reason, int status)
 		end_stopped();
 	if (process_state() != PROCESS_RECORDING)
 		return;
-	signal_bracket_run(end, &ending);
+	signal_bracket_run(end_recording, &ending);
 }
 
 void process_resume(void)

@@ -73,7 +73,7 @@ static struct sigaction get_action(const struct own_signal *own)
 }
 
 /* NULL: the signal has no meaning for us. */
-static struct own_signal *find(int number)
+static struct own_signal *find_own(int number)
 {
 	for (size_t i = 0; number > 0 && i < ARRAY_COUNT(own_signals); i++)
 		if (own_signals[i].number == number)
@@ -84,7 +84,7 @@ static struct own_signal *find(int number)
 static void on_signal(int number, siginfo_t *info, void *context);
 
 /* Installs our handler, with the mask and flags of the program's; without one, with SA_RESTART. */
-static int install(const struct own_signal *own, const struct sigaction *action)
+static int install_handler(const struct own_signal *own, const struct sigaction *action)
 {
 	struct sigaction ours = {.sa_flags = SA_RESTART};
 
@@ -115,7 +115,7 @@ static void carry_out(int number)
 
 static void on_signal(int number, siginfo_t *info, void *context)
 {
-	struct own_signal *own = find(number);
+	struct own_signal *own = find_own(number);
 	int *place = real.errno_location ? real.errno_location() : NULL;
 	int before = place ? *place : 0;
 	struct sigaction action;
@@ -140,11 +140,11 @@ static void begin_one(struct own_signal *own, int number)
 {
 	struct sigaction before;
 
-	if (!number || find(number) || real.sigaction(number, NULL, &before))
+	if (!number || find_own(number) || real.sigaction(number, NULL, &before))
 		return;
 	set_action(own, &before);
 	own->number = number;
-	if (install(own, &before))
+	if (install_handler(own, &before))
 		own->number = 0;
 }
 
@@ -180,7 +180,7 @@ void signal_chain_after_exec(void)
 		struct sigaction action = get_action(own);
 
 		if (own->number && action.sa_handler == SIG_IGN)
-			install(own, &action);
+			install_handler(own, &action);
 	}
 }
 
@@ -189,7 +189,7 @@ struct own_signal *signal_chain_find(int number)
 	if (number <= 0)
 		return NULL;
 	signal_chain_begin();
-	return find(number);
+	return find_own(number);
 }
 
 int signal_chain_change(struct own_signal *own, const struct sigaction *new, struct sigaction *old)
@@ -211,7 +211,7 @@ int signal_chain_change(struct own_signal *own, const struct sigaction *new, str
 	before = get_action(own);
 	if (new &&lock_try(&own->lock)) {
 		set_action(own, new);
-		result = install(own, new);
+		result = install_handler(own, new);
 		lock_release(&own->lock);
 	}
 	signal_bracket_end(&bracket);

@@ -68,7 +68,7 @@ static void list_thread(struct thread *thread)
 					    __ATOMIC_RELEASE, __ATOMIC_RELAXED));
 }
 
-static struct thread *create(void)
+static struct thread *create_thread(void)
 {
 	struct thread *thread = thread_ended_take();
 
@@ -153,7 +153,7 @@ void thread_renamed(void)
 }
 
 /* Writes the thread's first record, unless it has, and goes on after its own end. */
-static void announce(struct thread *thread)
+static void announce_thread(struct thread *thread)
 {
 	if (thread->announced)
 		return;
@@ -168,7 +168,7 @@ static void announce(struct thread *thread)
 }
 
 /* Gives the thread a stream of the recording. */
-static void join(struct thread *thread)
+static void join_recording(struct thread *thread)
 {
 	bool has_stream = thread->chunk; // that of an ended thread: thread_ended.h
 
@@ -181,7 +181,7 @@ static void join(struct thread *thread)
 }
 
 /* Returns the thread if it can be recorded. *watch: its end must be watched, too. */
-static struct thread *begin(struct thread **own, bool *watch, bool for_event)
+static struct thread *begin_thread(struct thread **own, bool *watch, bool for_event)
 {
 	struct thread *thread;
 
@@ -189,7 +189,7 @@ static struct thread *begin(struct thread **own, bool *watch, bool for_event)
 		return NULL;
 	process_tell_again(false);
 	if (!*own)
-		*own = create();
+		*own = create_thread();
 	else if (!(*own)->frames)
 		list_thread(*own); // wiped by fork, and the list, too
 	thread = *own;
@@ -198,7 +198,7 @@ static struct thread *begin(struct thread **own, bool *watch, bool for_event)
 	if (!thread->frames) { // new, reused, or wiped by fork
 		set_parts(thread);
 		thread->tid = process_system_calls_forbidden() ? 0 : sys_gettid();
-		join(thread);
+		join_recording(thread);
 		*watch = true;
 	}
 	if (!slot_open(thread)) {
@@ -207,7 +207,7 @@ static struct thread *begin(struct thread **own, bool *watch, bool for_event)
 		return NULL;
 	}
 	thread->busy = 1;
-	announce(thread);
+	announce_thread(thread);
 	thread->busy = 0;
 	return thread->cursor ? thread : NULL;
 }
@@ -223,7 +223,8 @@ static void begin_here(void *argument)
 {
 	struct beginning *beginning = argument;
 
-	beginning->begun = begin(&beginning->thread, &beginning->watch, beginning->for_event);
+	beginning->begun =
+		begin_thread(&beginning->thread, &beginning->watch, beginning->for_event);
 }
 
 /*
@@ -246,17 +247,17 @@ static struct thread *begin_in(const struct signal_bracket *bracket, struct thre
 
 struct thread *thread_lend(void)
 {
-	struct thread *thread = process_state() == PROCESS_RECORDING ? create() : NULL;
+	struct thread *thread = process_state() == PROCESS_RECORDING ? create_thread() : NULL;
 
 	if (!thread)
 		return NULL;
 	set_parts(thread);
 	thread->tid = process_system_calls_forbidden() ? 0 : sys_gettid();
-	join(thread);
+	join_recording(thread);
 	thread->busy = 1;
 	if (!slot_open(thread))
 		return NULL;
-	announce(thread);
+	announce_thread(thread);
 	return thread->cursor ? thread : NULL;
 }
 

@@ -29,7 +29,7 @@ void thread_ended_put(struct thread *thread)
 					    __ATOMIC_RELAXED));
 }
 
-static void append(struct ended_threads *ended, struct thread *thread)
+static void append_thread(struct ended_threads *ended, struct thread *thread)
 {
 	thread->ended_next = NULL;
 	if (ended->first)
@@ -55,7 +55,7 @@ static void take_arrived(struct ended_threads *ended)
 	while (oldest) {
 		struct thread *next = oldest->ended_next;
 
-		append(ended, oldest);
+		append_thread(ended, oldest);
 		oldest = next;
 	}
 }
@@ -72,7 +72,7 @@ static struct thread *take_gone(struct ended_threads *ended)
 		ended->first = thread->ended_next;
 		if (sys_tgkill(process->pid, thread->tid, 0) == -ESRCH)
 			return thread;
-		append(ended, thread);
+		append_thread(ended, thread);
 	}
 	return NULL;
 }
@@ -84,7 +84,7 @@ static bool can_hand_on_stream(const struct thread *thread)
 }
 
 /* Prepares the struct of a thread that is gone for the next one. */
-static void recycle(struct thread *thread)
+static void recycle_thread(struct thread *thread)
 {
 	struct trace_encoder encoder = thread->encoder;
 	uint32_t depth = thread->depth;
@@ -118,6 +118,6 @@ struct thread *thread_ended_take(void)
 	thread = take_gone(ended);
 	lock_release(&ended->lock);
 	if (thread)
-		recycle(thread);
+		recycle_thread(thread);
 	return thread;
 }

@@ -173,7 +173,7 @@ static bool is_settled(void)
 }
 
 /* Ends the wait of an agent that is linked into the program: a recording is asked for. */
-static void wake(void)
+static void wake_waiter(void)
 {
 	if (!toggle_is_idle())
 		return;
@@ -187,7 +187,7 @@ void toggle_start(void)
 		return;
 	if (config.unseen)
 		return config_say_unseen();
-	wake();
+	wake_waiter();
 	__atomic_store_n(&wanted, TOGGLE_ON, __ATOMIC_SEQ_CST);
 	carry_out();
 }

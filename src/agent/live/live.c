@@ -210,7 +210,7 @@ never_inline void live_allocates_here(struct thread *thread, uint64_t sp, const 
 		with_stack_here(thread, sp, (uint64_t)block, size);
 }
 
-static void end(struct thread *thread, struct live *live, uint64_t address)
+static void end_block(struct thread *thread, struct live *live, uint64_t address)
 {
 	struct known_block block;
 
@@ -223,7 +223,7 @@ void live_frees(struct thread *thread, uint64_t address)
 	struct live *live = process->live;
 
 	if (live)
-		end(thread, live, address);
+		end_block(thread, live, address);
 }
 
 static never_inline void ends_here_slow(struct thread *thread, uint64_t address)
@@ -231,7 +231,7 @@ static never_inline void ends_here_slow(struct thread *thread, uint64_t address)
 	struct live *live = process->live;
 
 	if (is_here(thread, live) && thread->outer) // as in record_sink.c
-		end(thread, live, address);
+		end_block(thread, live, address);
 	thread_end_record(thread);
 }
 

@@ -40,7 +40,8 @@ static bool all_were_outside(struct live_reclaim *reclaim, const struct thread *
 }
 
 /* Looks at the next leaves, until some groups are leaving. */
-static enum reclaim_found look(struct live_reclaim *reclaim, const struct block_table *table)
+static enum reclaim_found look_for_groups(struct live_reclaim *reclaim,
+					  const struct block_table *table)
 {
 	enum reclaim_found found = RECLAIM_FOUND_NONE;
 
@@ -50,7 +51,7 @@ static enum reclaim_found look(struct live_reclaim *reclaim, const struct block_
 }
 
 /* All regions were looked at. Returns by how much the table must grow before the next round. */
-static uint32_t pause(struct live_reclaim *reclaim, uint32_t size)
+static uint32_t end_round(struct live_reclaim *reclaim, uint32_t size)
 {
 	uint32_t ret = size >> PAUSE_LOG << (reclaim->freed < size >> WORTH_LOG);
 
@@ -66,9 +67,9 @@ static uint32_t go_on(struct live_reclaim *reclaim, struct live *live, const str
 	if (someone_may_come_back())
 		return never;
 	if (!reclaim->groups.leaf) {
-		switch (look(reclaim, &live->blocks)) {
+		switch (look_for_groups(reclaim, &live->blocks)) {
 		case RECLAIM_FOUND_END:
-			return pause(reclaim, size);
+			return end_round(reclaim, size);
 		case RECLAIM_FOUND_NONE:
 			return 1;
 		case RECLAIM_FOUND_SOME:

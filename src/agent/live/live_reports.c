@@ -23,7 +23,7 @@ static uint64_t note_clock(struct live *live)
 	return ns;
 }
 
-static struct live *table(void)
+static struct live *table_to_report(void)
 {
 	return process_state() == PROCESS_RECORDING && !process_is_borrowed() &&
 			       !process_system_calls_forbidden()
@@ -31,7 +31,7 @@ static struct live *table(void)
 		       : NULL;
 }
 
-static void want(struct live *live, enum helper_sort sort)
+static void want_report(struct live *live, enum helper_sort sort)
 {
 	__atomic_fetch_or(&live->wanted, 1u << sort, __ATOMIC_RELAXED);
 	__atomic_store_n(&live->next_look, 0, __ATOMIC_RELAXED);
@@ -39,13 +39,13 @@ static void want(struct live *live, enum helper_sort sort)
 
 void live_report(enum helper_sort sort)
 {
-	struct live *live = table();
+	struct live *live = table_to_report();
 
 	if (!live)
 		return;
 	note_clock(live);
 	if (!helper_start(sort, false))
-		want(live, sort);
+		want_report(live, sort);
 }
 
 static void start_wanted(struct live *live)
@@ -95,13 +95,13 @@ struct looking {
 	uint64_t ticks;
 };
 
-static void look(void *argument)
+static void look_for_reports(void *argument)
 {
 	struct live *live = ((struct looking *)argument)->live;
 	uint64_t ticks = ((struct looking *)argument)->ticks, now;
 	uint64_t last = __atomic_load_n(&live->next_look, __ATOMIC_RELAXED);
 
-	if (live && table() == live && last <= ticks &&
+	if (live && table_to_report() == live && last <= ticks &&
 	    __atomic_compare_exchange_n(&live->next_look, &last, UINT64_MAX, false,
 					__ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
 		now = note_clock(live);
@@ -121,7 +121,7 @@ never_inline void live_reports_look_slow(struct live *live, uint64_t ticks)
 
 	// One thread looks, with signals blocked: a handler would only find that a thread is
 	// looking.
-	signal_bracket_run(look, &looking);
+	signal_bracket_run(look_for_reports, &looking);
 }
 
 void live_report_at_end(void)
@@ -152,7 +152,7 @@ static void forget_threads(struct live *live)
  */
 void live_forget(void)
 {
-	struct live *live = table();
+	struct live *live = table_to_report();
 	struct signal_bracket bracket;
 
 	if (!live)

@@ -40,7 +40,7 @@ static bool has_name(const struct live_thread *entry, const char *name)
 	return !strncmp(entry->name, name, sizeof(entry->name) - 1);
 }
 
-/* The number of an ended thread of that name; 0: none. Under the lock, like make(). */
+/* The number of an ended thread of that name; 0: none. Under the lock, like make_number(). */
 static uint32_t find_ended(const struct live_threads *threads, const struct live_header *header,
 			   const char *name)
 {
@@ -55,7 +55,8 @@ static uint32_t find_ended(const struct live_threads *threads, const struct live
 }
 
 /* A new number; 0: there is none left. */
-static uint32_t make(struct live_threads *threads, struct live_header *header, const char *name)
+static uint32_t make_number(struct live_threads *threads, struct live_header *header,
+			    const char *name)
 {
 	if (header->threads == LIVE_THREADS || !has_rows(threads, header->threads))
 		return 0;
@@ -72,7 +73,7 @@ uint32_t live_threads_claim(struct live_threads *threads, struct live_header *he
 		return 0;
 	number = find_ended(threads, header, name);
 	if (!number)
-		number = make(threads, header, name);
+		number = make_number(threads, header, name);
 	if (number) {
 		threads->entries[number].tid = (uint32_t)tid;
 		threads->entries[number].state = LIVE_THREAD_RUNS;

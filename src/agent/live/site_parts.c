@@ -109,7 +109,7 @@ static uint64_t live_of(const uint64_t *sum, const uint64_t *freed)
 	return all > ended ? all - ended : 0;
 }
 
-static void look(struct sites *sites, uint32_t whole)
+static void look_at_peak(struct sites *sites, uint32_t whole)
 {
 	struct live_site *site = sites_at(sites, whole);
 	uint64_t calls = live_of(&site->calls, &site->freed_calls);
@@ -145,13 +145,13 @@ static never_inline void look_if_due(struct sites *sites, struct live_site *part
 	if (!is_due(&part->peak_calls, live.calls, &site->peak_calls, SITE_PART_CALLS) &&
 	    !is_due(&part->peak_bytes, live.bytes, &site->peak_bytes, SITE_PART_BYTES))
 		return;
-	look(sites, whole);
+	look_at_peak(sites, whole);
 	__atomic_store_n(&part->peak_calls, live.calls, __ATOMIC_RELAXED);
 	__atomic_store_n(&part->peak_bytes, live.bytes, __ATOMIC_RELAXED);
 }
 
 /* Lowers *least to what was live before `added`. Returns how far live is above it. */
-static uint64_t above(uint64_t *least, uint64_t live, uint64_t added)
+static uint64_t lower_least(uint64_t *least, uint64_t live, uint64_t added)
 {
 	uint64_t before = live > added ? live - added : 0;
 	uint64_t lowest = __atomic_load_n(least, __ATOMIC_RELAXED);
@@ -167,8 +167,8 @@ static void count_in_part(struct sites *sites, struct live_site *part, uint32_t 
 			  struct weight weight, uint64_t ticks)
 {
 	struct weight live = sites_count(sites, part, weight, ticks);
-	uint64_t calls = above(&part->peak_calls, live.calls, weight.calls);
-	uint64_t bytes = above(&part->peak_bytes, live.bytes, weight.bytes);
+	uint64_t calls = lower_least(&part->peak_calls, live.calls, weight.calls);
+	uint64_t bytes = lower_least(&part->peak_bytes, live.bytes, weight.bytes);
 
 	if (unlikely(calls >= SITE_PART_CALLS || bytes >= SITE_PART_BYTES))
 		look_if_due(sites, part, number, live);
@@ -186,7 +186,7 @@ bool site_parts_allocate(struct sites *sites, uint32_t number, uint32_t tag, str
 	}
 	sites_count_whole(sites, site, weight, ticks);
 	if (node & LIVE_SITE_HAS_PARTS)
-		look(sites, number);
+		look_at_peak(sites, number);
 	// If the site has got parts by now, the exchange fails: the thread is told so next time.
 	else
 		__atomic_compare_exchange_n(&site->node, &node, (node & (LIVE_NODES - 1)) | tag,

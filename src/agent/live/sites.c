@@ -77,8 +77,8 @@ void sites_expect_node(const struct sites *sites, const struct live_header *head
 }
 
 /* Searches a chain from node on, up to `end`. 0: not there. */
-static uint32_t search(const struct sites *sites, uint32_t node, uint32_t end, uint32_t parent,
-		       uint32_t frame)
+static uint32_t search_chain(const struct sites *sites, uint32_t node, uint32_t end,
+			     uint32_t parent, uint32_t frame)
 {
 	while (node && node != end) {
 		const struct live_node *entry = sites_node_at(sites, node);
@@ -91,10 +91,10 @@ static uint32_t search(const struct sites *sites, uint32_t node, uint32_t end, u
 }
 
 /* Searches the chain of a head. 0: not there. */
-static uint32_t find(const struct sites *sites, const uint32_t *head, uint32_t parent,
-		     uint32_t frame)
+static uint32_t find_node(const struct sites *sites, const uint32_t *head, uint32_t parent,
+			  uint32_t frame)
 {
-	return search(sites, __atomic_load_n(head, __ATOMIC_ACQUIRE), 0, parent, frame);
+	return search_chain(sites, __atomic_load_n(head, __ATOMIC_ACQUIRE), 0, parent, frame);
 }
 
 /* Two threads may make the same node at once: both nodes stay. */
@@ -124,9 +124,9 @@ uint32_t sites_node(struct sites *sites, struct live_header *header, uint64_t ha
 				 : NULL;
 
 	if (!*made && more)
-		found = find(sites, more, parent, frame);
+		found = find_node(sites, more, parent, frame);
 	if (!*made && !found)
-		found = find(sites, head, parent, frame);
+		found = find_node(sites, head, parent, frame);
 	if (found)
 		return found;
 	*made = true;
@@ -150,7 +150,7 @@ uint32_t sites_add(struct sites *sites, struct live_header *header, uint64_t has
 }
 
 /* Clears all of a site but its node, which other threads may change meanwhile: site_parts.h. */
-static void forget(struct live_site *site)
+static void forget_site(struct live_site *site)
 {
 	uint64_t *sums[] = {&site->calls,       &site->bytes,      &site->freed_calls,
 			    &site->freed_bytes, &site->peak_calls, &site->peak_bytes};
@@ -168,7 +168,7 @@ void sites_forget(struct sites *sites, const struct live_header *header)
 
 	for (uint32_t i = SITES_STACKLESS; i < count; i++)
 		if (__atomic_load_n(&sites->sites[i >> SITES_SITE_BITS], __ATOMIC_ACQUIRE))
-			forget(sites_at(sites, i));
+			forget_site(sites_at(sites, i));
 }
 
 never_inline void sites_raise_slow(uint64_t *peak, uint64_t value)

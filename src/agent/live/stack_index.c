@@ -10,7 +10,7 @@ static size_t tier_size(uint32_t tier)
 }
 
 /* Makes the tier after `tier` the last one. Nothing changes if there is no memory. */
-static void grow(struct stack_index *index, uint32_t tier)
+static void grow_tier(struct stack_index *index, uint32_t tier)
 {
 	uint64_t **place = &index->more[tier], *none = NULL, *made;
 
@@ -40,7 +40,7 @@ bool stack_index_make_room(struct stack_index *index)
 	if (count < (stack_index_mask(tier) + 1) / 4 * 3)
 		return true;
 	if (tier + 1 < STACK_INDEX_TIERS)
-		grow(index, tier);
+		grow_tier(index, tier);
 	return tier != __atomic_load_n(&index->last, __ATOMIC_RELAXED) ||
 	       count < most_entries(tier);
 }

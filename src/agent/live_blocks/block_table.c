@@ -32,7 +32,7 @@ static uint64_t *find_in_full(const struct block_table *table, uint64_t address,
 }
 
 /* The place of the block at the address: in that chain if it is small. */
-static uint32_t search(const struct block_table *table, uint64_t address, uint32_t chain)
+static uint32_t search_place(const struct block_table *table, uint64_t address, uint32_t chain)
 {
 	uint32_t place = chain ? small_blocks_find_in(table, chain, address) : 0;
 
@@ -60,7 +60,7 @@ static bool take_anew(const struct block_table *table, uint64_t address, struct 
 		block_entry_take(entry, ret);
 		return true;
 	}
-	*place = search(table, address, chain);
+	*place = search_place(table, address, chain);
 	return take_at(table, *place, ret);
 }
 
@@ -136,7 +136,7 @@ bool block_table_put(struct block_table *table, struct block_near *near, uint64_
 }
 
 /* Changes the owner in an entry or a state. */
-static bool change(uint64_t *word, unsigned int shift, uint32_t from, uint32_t to)
+static bool change_owner(uint64_t *word, unsigned int shift, uint32_t from, uint32_t to)
 {
 	uint64_t before = __atomic_load_n(word, __ATOMIC_RELAXED);
 
@@ -154,14 +154,14 @@ bool block_table_change_owner(const struct block_table *table, uint64_t address,
 	uint64_t *entry = find_in_full(table, address, &chain);
 
 	if (entry)
-		return change(entry, LIVE_OWNER_SHIFT, from, to);
-	place = search(table, address, chain);
+		return change_owner(entry, LIVE_OWNER_SHIFT, from, to);
+	place = search_place(table, address, chain);
 	if (!place)
 		return false;
 	return place & BLOCK_PLACE_LARGE
-		       ? change(block_table_words(table, place) + LIVE_WORD_STATE, LIVE_LARGE_SHIFT,
-				from, to)
-		       : change(block_table_words(table, place), LIVE_OWNER_SHIFT, from, to);
+		       ? change_owner(block_table_words(table, place) + LIVE_WORD_STATE,
+				      LIVE_LARGE_SHIFT, from, to)
+		       : change_owner(block_table_words(table, place), LIVE_OWNER_SHIFT, from, to);
 }
 
 void block_table_empty(const struct block_table *table)

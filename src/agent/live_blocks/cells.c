@@ -77,7 +77,7 @@ void full_groups_give_back(struct full_groups *groups, uint32_t number)
 }
 
 /* Makes a new one, and its chunk if need be. */
-static struct live_full *make(struct full_groups *groups, uint32_t *number)
+static struct live_full *make_full(struct full_groups *groups, uint32_t *number)
 {
 	uint32_t last = __atomic_load_n(&groups->last, __ATOMIC_RELAXED);
 	struct live_full **place;
@@ -101,5 +101,5 @@ struct live_full *full_groups_take(struct full_groups *groups, uint32_t *number)
 {
 	struct live_full *full = take_free(groups, number);
 
-	return full ? full : make(groups, number);
+	return full ? full : make_full(groups, number);
 }

@@ -21,7 +21,7 @@ static size_t top_count(unsigned int map)
  * What a pointer points to, which is made if it is missing. If several threads make it, the first
  * one wins; *own is set for that one.
  */
-static void *reach(void *pointer, size_t size, bool *own)
+static void *reach_map(void *pointer, size_t size, bool *own)
 {
 	void **at = pointer, *there = __atomic_load_n(at, __ATOMIC_ACQUIRE), *made;
 
@@ -39,7 +39,7 @@ static void *reach(void *pointer, size_t size, bool *own)
 	return there;
 }
 
-static void list(struct heads *heads, struct heads_middle *middle, unsigned int map)
+static void list_middle(struct heads *heads, struct heads_middle *middle, unsigned int map)
 {
 	middle->map = map;
 	middle->next = __atomic_load_n(&heads->middles, __ATOMIC_RELAXED);
@@ -57,12 +57,12 @@ uint32_t *heads_reach(struct heads *heads, unsigned int map, uint64_t address)
 
 	if (!heads_has_place(address))
 		return NULL;
-	top = reach(&heads->tops[map], top_count(map) * sizeof(*top), &own);
-	middle = top ? reach(&top[number / MIDDLE_LEAVES], sizeof(*middle), &own) : NULL;
+	top = reach_map(&heads->tops[map], top_count(map) * sizeof(*top), &own);
+	middle = top ? reach_map(&top[number / MIDDLE_LEAVES], sizeof(*middle), &own) : NULL;
 	if (!middle)
 		return NULL;
 	if (unlikely(own))
-		list(heads, middle, map);
+		list_middle(heads, middle, map);
 	place = &middle->leaves[number % MIDDLE_LEAVES];
 	leaf = __atomic_load_n(place, __ATOMIC_ACQUIRE);
 	if (!leaf)

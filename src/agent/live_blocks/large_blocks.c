@@ -40,7 +40,7 @@ void large_block_take(uint64_t *words, struct known_block *ret)
 	__atomic_store_n(&words[LIVE_WORD_STATE], 0, __ATOMIC_RELEASE);
 }
 
-static void fill(uint64_t *words, uint64_t address, const struct known_block *block)
+static void fill_cell(uint64_t *words, uint64_t address, const struct known_block *block)
 {
 	__atomic_store_n(&words[LIVE_WORD_ADDRESS], address, __ATOMIC_RELAXED);
 	__atomic_store_n(&words[LIVE_WORD_SIZE], block->size, __ATOMIC_RELAXED);
@@ -49,7 +49,7 @@ static void fill(uint64_t *words, uint64_t address, const struct known_block *bl
 			 __ATOMIC_RELEASE);
 }
 
-static bool claim(uint64_t *words)
+static bool claim_cell(uint64_t *words)
 {
 	uint64_t none = 0;
 
@@ -57,7 +57,7 @@ static bool claim(uint64_t *words)
 					   __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
 }
 
-static void unclaim(uint64_t *words)
+static void unclaim_cell(uint64_t *words)
 {
 	__atomic_store_n(&words[LIVE_WORD_STATE], 0, __ATOMIC_RELEASE);
 }
@@ -72,14 +72,14 @@ static bool is_for(const uint64_t *words, uint64_t address, const struct known_b
 
 bool large_block_put(uint64_t *words, uint64_t address, const struct known_block *block)
 {
-	if (!is_for(words, address, block) || !claim(words))
+	if (!is_for(words, address, block) || !claim_cell(words))
 		return false;
 	// Before the claim the cell may have become another region's.
 	if (unlikely(!is_for(words, address, block))) {
-		unclaim(words);
+		unclaim_cell(words);
 		return false;
 	}
-	fill(words, address, block);
+	fill_cell(words, address, block);
 	return true;
 }
 
@@ -91,7 +91,7 @@ static uint32_t claim_in(const struct block_table *table, uint32_t *head, unsign
 	while (name) {
 		uint64_t *words = block_table_group(table, name);
 
-		if (claim(words))
+		if (claim_cell(words))
 			break;
 		name = cells_next(words);
 	}
@@ -99,7 +99,7 @@ static uint32_t claim_in(const struct block_table *table, uint32_t *head, unsign
 }
 
 /* Puts a filled cell in front of the region's chain. */
-static void push(uint32_t *head, unsigned int map, uint32_t name, uint64_t *words)
+static void push_cell(uint32_t *head, unsigned int map, uint32_t name, uint64_t *words)
 {
 	uint32_t first;
 
@@ -134,14 +134,14 @@ uint32_t large_blocks_put(struct block_table *table, uint64_t address,
 	uint64_t *words;
 
 	if (cell) {
-		fill(cells_at(&table->cells, cell), address, block);
+		fill_cell(cells_at(&table->cells, cell), address, block);
 		return cell;
 	}
 	cell = head ? take_cell(table, &words) : 0;
 	if (!cell)
 		return 0;
-	fill(words, address, block);
-	push(head, map, live_group_name(cell, 0), words);
+	fill_cell(words, address, block);
+	push_cell(head, map, live_group_name(cell, 0), words);
 	return cell;
 }
 
@@ -162,7 +162,7 @@ static void unclaim_until(const struct block_table *table, uint32_t name, uint32
 	while (name != end) {
 		uint64_t *words = block_table_group(table, name);
 
-		unclaim(words);
+		unclaim_cell(words);
 		name = cells_next(words);
 	}
 }
@@ -172,7 +172,7 @@ static bool claim_chain(const struct block_table *table, uint32_t chain)
 	for (uint32_t name = chain; name;) {
 		uint64_t *words = block_table_group(table, name);
 
-		if (!claim(words)) {
+		if (!claim_cell(words)) {
 			unclaim_until(table, chain, name);
 			return false;
 		}

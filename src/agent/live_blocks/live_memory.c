@@ -122,7 +122,7 @@ struct wish {
 static uint32_t *make_leaf(uint64_t address, unsigned int map);
 
 /* Under the lock. */
-static void *make(const struct wish *wish)
+static void *make_wished(const struct wish *wish)
 {
 	struct live_chunk *made;
 
@@ -139,12 +139,12 @@ static void carry_out(void *argument)
 	if (!lock_wait(&lock))
 		return;
 	if (!*wish->place)
-		__atomic_store_n(wish->place, make(wish), __ATOMIC_RELEASE);
+		__atomic_store_n(wish->place, make_wished(wish), __ATOMIC_RELEASE);
 	lock_release(&lock);
 }
 
 /* Carries out the request. Returns what is at the place then, perhaps another thread's. */
-static void *get(struct wish *wish)
+static void *get_wish(struct wish *wish)
 {
 	if (!may_try())
 		return NULL;
@@ -155,11 +155,11 @@ static void *get(struct wish *wish)
 void *live_memory_array(void *place, enum live_part part, uint32_t entry_size, uint64_t first,
 			uint64_t count)
 {
-	return get(&(struct wish){.place = place,
-				  .part = part,
-				  .entry_size = entry_size,
-				  .first = first,
-				  .count = count});
+	return get_wish(&(struct wish){.place = place,
+				       .part = part,
+				       .entry_size = entry_size,
+				       .first = first,
+				       .count = count});
 }
 
 /* Under the lock. */
@@ -182,7 +182,7 @@ static uint32_t *make_leaf(uint64_t address, unsigned int map)
 
 uint32_t *live_memory_leaf(uint32_t **place, uint64_t address, unsigned int map)
 {
-	return get(&(struct wish){
+	return get_wish(&(struct wish){
 		.place = (void **)place, .leaf = true, .first = address, .map = map});
 }
 

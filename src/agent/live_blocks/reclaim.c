@@ -14,7 +14,7 @@ static bool may_leave(const struct block_table *table, uint32_t name, unsigned i
 	return name && large_blocks_are_gone(table, name);
 }
 
-static bool mark(const struct block_table *table, uint32_t *head, unsigned int map)
+static bool mark_group(const struct block_table *table, uint32_t *head, unsigned int map)
 {
 	uint32_t name = __atomic_load_n(head, __ATOMIC_ACQUIRE);
 
@@ -29,7 +29,7 @@ static bool mark(const struct block_table *table, uint32_t *head, unsigned int m
  * Little of a large table is in the cache. To prefetch all at once is several times as fast as to
  * wait for one after the other.
  */
-static void prefetch(const struct block_table *table, const uint32_t *leaf)
+static void prefetch_groups(const struct block_table *table, const uint32_t *leaf)
 {
 	for (uint32_t i = 0; i < LIVE_LEAF_HEADS; i++) {
 		uint32_t name = __atomic_load_n(&leaf[i], __ATOMIC_ACQUIRE);
@@ -47,9 +47,9 @@ enum reclaim_found reclaim_begin(struct reclaim *reclaim, const struct block_tab
 	if (!leaf)
 		return RECLAIM_FOUND_END;
 	if (reclaim->map == LIVE_MAP_SMALL)
-		prefetch(table, leaf);
+		prefetch_groups(table, leaf);
 	for (uint32_t i = 0; i < LIVE_LEAF_HEADS; i++)
-		found |= mark(table, &leaf[i], reclaim->map);
+		found |= mark_group(table, &leaf[i], reclaim->map);
 	if (!found)
 		return RECLAIM_FOUND_NONE;
 	reclaim->leaf = leaf;
@@ -57,7 +57,7 @@ enum reclaim_found reclaim_begin(struct reclaim *reclaim, const struct block_tab
 }
 
 /* Frees the group if it is still leaving and empty. Returns how many cells that are. */
-static uint32_t decide(struct block_table *table, uint32_t *head, unsigned int map)
+static uint32_t free_if_empty(struct block_table *table, uint32_t *head, unsigned int map)
 {
 	uint32_t name = __atomic_load_n(head, __ATOMIC_ACQUIRE), freed = 0;
 
@@ -76,7 +76,7 @@ uint32_t reclaim_end(struct reclaim *reclaim, struct block_table *table)
 	uint32_t freed = 0;
 
 	for (uint32_t i = 0; i < LIVE_LEAF_HEADS; i++)
-		freed += decide(table, &reclaim->leaf[i], reclaim->map);
+		freed += free_if_empty(table, &reclaim->leaf[i], reclaim->map);
 	reclaim->leaf = NULL;
 	return freed;
 }

@@ -192,7 +192,7 @@ static enum end add_full(struct block_table *table, uint32_t *head, uint32_t fir
 	return END_AGAIN;
 }
 
-static enum end replace(uint64_t *entry, const struct putting *putting)
+static enum end replace_entry(uint64_t *entry, const struct putting *putting)
 {
 	block_from_entry(putting->stale, __atomic_load_n(entry, __ATOMIC_RELAXED));
 	__atomic_store_n(entry, putting->entry, __ATOMIC_RELAXED);
@@ -226,7 +226,7 @@ static enum end put_into_chain(struct block_table *table, uint32_t *chain, uint3
 	look = look_through(table, first, block_start(putting->address));
 	*putting->word = look.same ? look.same : look.free;
 	if (unlikely(look.same))
-		return replace(cells_word(&table->cells, look.same), putting);
+		return replace_entry(cells_word(&table->cells, look.same), putting);
 	if (small_blocks_is_wide(first)) {
 		own = &block_table_group(table,
 					 first)[small_blocks_wide_index(first, putting->address)];
@@ -258,11 +258,11 @@ static enum end put_into_full(struct block_table *table, uint32_t *head, uint32_
 	uint64_t *entry = &full->entries[index], there = __atomic_load_n(entry, __ATOMIC_RELAXED);
 
 	if (unlikely((there & BLOCK_START_MASK) == block_start(putting->address)))
-		return replace(entry, putting);
+		return replace_entry(entry, putting);
 	if (name & LIVE_FULL_CHAIN)
 		same = small_blocks_find_in(table, name, putting->address);
 	if (unlikely(same))
-		return replace(cells_word(&table->cells, same), putting);
+		return replace_entry(cells_word(&table->cells, same), putting);
 	if (!there)
 		return atomic_add_claim(entry, putting->entry) ? END_PUT : END_AGAIN;
 	// In any order: nobody asks for the block before this returns.

@@ -91,14 +91,14 @@ static inline uint8_t *put_change(const struct thread *thread, uint32_t depth, u
 }
 
 /* The stream's stack is now the outermost depth frames of thread->stack. After the commit. */
-static inline void remember(struct thread *thread, uint32_t depth)
+static inline void remember_depth(struct thread *thread, uint32_t depth)
 {
 	thread->stack.shared = depth;
 	thread->depth = depth;
 }
 
 /* The fields of the event that are encoded. */
-static inline struct trace_event encoded(const struct event *event)
+static inline struct trace_event encoded_event(const struct event *event)
 {
 	return (struct trace_event){
 		.operation = event->operation,
@@ -167,7 +167,7 @@ static never_inline bool write_pieces_slow(struct thread *thread)
 		*p++ = TRACE_OP_STACK | TRACE_STACK_CHANGE;
 		p = put_change(thread, depth, p);
 		thread_commit(thread, p);
-		remember(thread, depth);
+		remember_depth(thread, depth);
 	}
 	return true;
 }
@@ -236,7 +236,7 @@ static inline bool is_prepared(const struct thread *thread)
 static inline __attribute__((always_inline)) void
 put_event(struct thread *thread, const struct event *event, enum trace_shape shape, bool change)
 {
-	const struct trace_event record = encoded(event);
+	const struct trace_event record = encoded_event(event);
 	struct trace_encoder encoder = thread->encoder;
 	uint8_t *p = thread->cursor;
 	bool extra;
@@ -273,7 +273,7 @@ write_event(struct thread *thread, const struct event *event, enum trace_shape s
 	put_event(thread, event, shape,
 		  thread->depth != stack->shared || stack->shared != stack->depth ||
 			  (shape == TRACE_SHAPE_ANY && event->operation == TRACE_OP_STACK));
-	remember(thread, stack->depth);
+	remember_depth(thread, stack->depth);
 }
 
 static bool has_frame_without_id(const struct thread *thread)

@@ -17,7 +17,7 @@ struct reservation {
 	bool ok;
 };
 
-static void reserve(void *argument)
+static void reserve_room(void *argument)
 {
 	struct reservation *reservation = argument;
 
@@ -30,7 +30,7 @@ static never_inline bool reserve_slow(struct thread *thread, size_t size, enum f
 {
 	struct reservation reservation = {thread, size, use, false};
 
-	signal_bracket_run(reserve, &reservation);
+	signal_bracket_run(reserve_room, &reservation);
 	return reservation.ok;
 }
 

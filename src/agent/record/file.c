@@ -420,7 +420,7 @@ void file_write_header(struct file *file)
  * Reserves the file's next size bytes. false: they would lie beyond MAX_FILE_SIZE. file->end then
  * lies beyond it, too, so nobody gets any more.
  */
-static bool reserve(struct file *file, size_t size, uint64_t *offset)
+static bool reserve_bytes(struct file *file, size_t size, uint64_t *offset)
 {
 	uint64_t limit = config.value[SETTING_MAX_FILE_SIZE];
 
@@ -520,7 +520,7 @@ void *file_map_slot(struct file *file, size_t size, uint64_t *offset, enum file_
 	void *memory = NULL;
 
 	*result = FILE_OK;
-	if (!reserve(file, size, offset)) {
+	if (!reserve_bytes(file, size, offset)) {
 		*result = FILE_LIMIT;
 		return NULL;
 	}
@@ -541,7 +541,7 @@ void *file_map_slot(struct file *file, size_t size, uint64_t *offset, enum file_
 }
 
 /* Extends a file in memory to offset + size. Only the last page is allocated. */
-static int extend(const struct file *file, uint64_t offset, size_t size)
+static int extend_memory(const struct file *file, uint64_t offset, size_t size)
 {
 	return sys_fallocate(file->fd, offset + size - TRACE_PAGE, TRACE_PAGE);
 }
@@ -551,13 +551,13 @@ void *file_map_sparse(struct file *file, size_t size, uint64_t *offset)
 	char *window = __atomic_load_n(&file->window, __ATOMIC_ACQUIRE);
 	void *memory;
 
-	if (!reserve(file, size, offset))
+	if (!reserve_bytes(file, size, offset))
 		return NULL;
 	if (window)
 		return in_window(file, window, *offset, size);
 	memory = file_keep_descriptor(file) ? map_shared(file, *offset, size) : NULL;
 	// Last: where there is no address space the file does not grow.
-	if (memory && extend(file, *offset, size)) {
+	if (memory && extend_memory(file, *offset, size)) {
 		own_place_unmap(memory, size);
 		memory = NULL;
 	}
@@ -571,7 +571,7 @@ enum file_result file_append(struct file *file, const void *head, const void *re
 	char *window = __atomic_load_n(&file->window, __ATOMIC_ACQUIRE);
 	uint64_t offset;
 
-	if (!reserve(file, size, &offset))
+	if (!reserve_bytes(file, size, &offset))
 		return FILE_LIMIT;
 	if (window) {
 		char *to = in_window(file, window, offset, size);
@@ -626,11 +626,12 @@ bool file_open_window(struct file *file, size_t size)
 	if (file->window || !file_keep_descriptor(file))
 		return file->window != NULL;
 	size = within_limit(file, size);
-	if (!size || !reserve(file, size, &offset))
+	if (!size || !reserve_bytes(file, size, &offset))
 		return false;
 	// What other threads append after the window meanwhile stays there; file->end goes back to
 	// the window.
-	if (file->in_memory ? extend(file, offset, size) : allocate_range(file->fd, offset, size))
+	if (file->in_memory ? extend_memory(file, offset, size)
+			    : allocate_range(file->fd, offset, size))
 		return false;
 	memory = map_range(file, offset, size);
 	if (!memory)

@@ -32,7 +32,7 @@ static void wait_for_others(const struct file *file)
 		sys_nanosleep(&nap);
 }
 
-static void detach(void *argument)
+static void detach_mappings(void *argument)
 {
 	struct file *file = &recording->file;
 	const uint64_t *length = argument;
@@ -72,5 +72,5 @@ void file_cut_prepare(int directory, const char *path, uint64_t length)
 	    status.st_ino != file->inode || status.st_dev != file->device ||
 	    length >= (uint64_t)status.st_size)
 		return;
-	signal_bracket_run(detach, &length);
+	signal_bracket_run(detach_mappings, &length);
 }

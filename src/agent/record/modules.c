@@ -130,17 +130,17 @@ static void drop_gone(struct modules *modules)
 	}
 }
 
-static bool same(const struct module *known, const struct unwind_module *module)
+static bool is_same_module(const struct module *known, const struct unwind_module *module)
 {
 	return known->start == module->start && known->end == module->end &&
 	       known->link_map == module->link_map && !is_gone(known);
 }
 
 /* The module's id: its position in the list plus one. 0: not known. */
-static uint32_t find(const struct modules *modules, const struct unwind_module *module)
+static uint32_t find_module(const struct modules *modules, const struct unwind_module *module)
 {
 	for (uint32_t id = first_loaded(modules); id; id = next_loaded(&modules->list[id - 1]))
-		if (same(&modules->list[id - 1], module))
+		if (is_same_module(&modules->list[id - 1], module))
 			return id;
 	return 0;
 }
@@ -172,8 +172,8 @@ static bool write_record(struct thread *thread, uint32_t id, const struct unwind
 }
 
 /* Writes the module's record and adds it. Under the lock. */
-static uint32_t add(struct thread *thread, struct modules *modules,
-		    const struct unwind_module *module)
+static uint32_t add_module(struct thread *thread, struct modules *modules,
+			   const struct unwind_module *module)
 {
 	uint32_t id = modules->count + 1;
 	uint32_t earlier;
@@ -214,9 +214,9 @@ static uint32_t module_of(struct thread *thread, uint64_t pc)
 
 	if (!unwind_module_at(pc - 1, &module))
 		return 0;
-	id = find(modules, &module);
+	id = find_module(modules, &module);
 	if (!id)
-		id = add(thread, modules, &module);
+		id = add_module(thread, modules, &module);
 	if (id)
 		__atomic_store_n(&modules->list[id - 1].named, 1, __ATOMIC_RELEASE);
 	return id;
@@ -238,7 +238,7 @@ static bool is_known(const struct modules *modules, const struct link_map *map,
 		if (!link_map_range(map, &ret->start, &ret->end))
 			return true;
 	}
-	return find(modules, ret);
+	return find_module(modules, ret);
 }
 
 /* Whether no earlier module has its path. Who opens a library again and again adds it once. */
@@ -265,7 +265,7 @@ void modules_define_loaded(struct thread *thread)
 			map = map->l_prev;
 		for (; map && modules->count < LOADED_MAX; map = map->l_next)
 			if (!is_known(modules, map, &module) && is_first(modules, &module))
-				add(thread, modules, &module);
+				add_module(thread, modules, &module);
 	}
 	lock_release(&modules->lock);
 }
@@ -287,7 +287,7 @@ static uint32_t define_locked(struct thread *thread, uint64_t pc)
 	return unwind_set_frame_id(pc, id);
 }
 
-static uint32_t define(struct thread *thread, uint64_t pc)
+static uint32_t define_frame(struct thread *thread, uint64_t pc)
 {
 	uint32_t *lock = &recording->modules.lock;
 	uint32_t id;
@@ -313,7 +313,7 @@ static void define_here(void *argument)
 {
 	struct definition *definition = argument;
 
-	definition->id = define(definition->thread, definition->pc);
+	definition->id = define_frame(definition->thread, definition->pc);
 }
 
 uint32_t modules_define_frame(struct thread *thread, uint64_t pc)

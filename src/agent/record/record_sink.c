@@ -23,8 +23,8 @@ static void allocate_selected(struct thread *thread, const struct event *event,
 		event_write_slow(thread, &kept, state);
 }
 
-static void allocate(struct thread *thread, const struct event *event,
-		     const struct unwind_state *state)
+static void take_allocation(struct thread *thread, const struct event *event,
+			    const struct unwind_state *state)
 {
 	// This is a child: a handler that interrupted the real malloc forked, and came back here.
 	// The thread was wiped.
@@ -36,7 +36,7 @@ static void allocate(struct thread *thread, const struct event *event,
 		event_write_slow(thread, event, state);
 }
 
-static void end(struct thread *thread, uint8_t operation, uint64_t ticks, uint64_t address)
+static void take_end(struct thread *thread, uint8_t operation, uint64_t ticks, uint64_t address)
 {
 	struct event event = {.operation = operation, .ticks = ticks, .address = address};
 	struct unwind_state state;
@@ -97,8 +97,8 @@ void record_waited(struct thread *thread, const struct event *event, const uint6
 }
 
 const struct sink record_sink = {
-	.allocate = allocate,
-	.end = end,
+	.allocate = take_allocation,
+	.end = take_end,
 	.realloc_begin = record_realloc_begin,
 	.realloc_fail = record_realloc_fail,
 	.realloc_end = record_realloc_end,

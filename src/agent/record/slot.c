@@ -137,7 +137,7 @@ static uint64_t count_events(const struct trace_chunk *chunk, uint32_t from)
  * Makes the caller responsible for what the slot holds up to `commit`. Returns from where on: what
  * stands before that somebody else has appended, or counted as lost.
  */
-static uint32_t settle(struct thread *thread, uint64_t commit)
+static uint32_t settle_content(struct thread *thread, uint64_t commit)
 {
 	uint64_t before = __atomic_load_n(&thread->settled, __ATOMIC_RELAXED);
 
@@ -154,7 +154,7 @@ void slot_settle(struct thread *thread)
 	const struct trace_chunk *chunk = __atomic_load_n(&thread->chunk, __ATOMIC_ACQUIRE);
 
 	if (chunk)
-		settle(thread, __atomic_load_n(&chunk->commit, __ATOMIC_ACQUIRE));
+		settle_content(thread, __atomic_load_n(&chunk->commit, __ATOMIC_ACQUIRE));
 }
 
 /*
@@ -168,7 +168,7 @@ static enum file_result append_private(struct thread *thread, struct trace_chunk
 				       uint32_t size, struct timed_write *write)
 {
 	enum file_result result = FILE_OK;
-	uint32_t from = settle(thread, chunk->commit);
+	uint32_t from = settle_content(thread, chunk->commit);
 
 	if (from == committed(chunk))
 		return FILE_OK;
@@ -194,7 +194,7 @@ static enum file_result append_slot(struct thread *thread)
 			       : append_copy(chunk, size, NULL);
 }
 
-static bool stop(struct thread *thread, enum file_result result)
+static bool stop_for(struct thread *thread, enum file_result result)
 {
 	process_stop_for_file(result);
 	if (process_state() == PROCESS_STOPPED && !thread->forked && thread->chunk &&
@@ -241,7 +241,7 @@ static bool map_new(struct thread *thread, uint32_t size)
 	void *memory;
 
 	if (!begin_change())
-		return stop(thread, FILE_OK);
+		return stop_for(thread, FILE_OK);
 	if (slots_private())
 		memory = private_memory(size);
 	else
@@ -250,7 +250,7 @@ static bool map_new(struct thread *thread, uint32_t size)
 		thread->slot_size = size;
 	thread->chunk = memory;
 	end_change();
-	return memory || (!slots_private() && stop(thread, result));
+	return memory || (!slots_private() && stop_for(thread, result));
 }
 
 /* Logs what a thread does with its slot. */
@@ -398,7 +398,7 @@ static bool is_late(void)
 }
 
 /* Makes a private slot larger, with what it holds, for records that later events need. */
-static bool grow(struct thread *thread, size_t need)
+static bool grow_slot(struct thread *thread, size_t need)
 {
 	uint32_t used = committed(thread->chunk), size = thread->slot_size;
 	struct trace_chunk *chunk;
@@ -417,18 +417,18 @@ static bool grow(struct thread *thread, size_t need)
 	return true;
 }
 
-static bool roll(struct thread *thread, size_t need, enum file_use use)
+static bool roll_slot(struct thread *thread, size_t need, enum file_use use)
 {
 	enum file_result result;
 	bool again;
 
 	if (is_late())
-		return use == FILE_NEEDED && grow(thread, need);
+		return use == FILE_NEEDED && grow_slot(thread, need);
 	result = ask_room(thread, use);
 	if (result == FILE_FULL)
 		return false;
 	if (result != FILE_OK)
-		return stop(thread, result);
+		return stop_for(thread, result);
 	if (is_closed(thread)) {
 		thread->limit = end_of_room(thread);
 		return true; // perhaps that is enough; else it comes again
@@ -439,7 +439,7 @@ static bool roll(struct thread *thread, size_t need, enum file_use use)
 	if (again || slots_private()) {
 		result = append_slot(thread);
 		if (result != FILE_OK && result != FILE_LATE)
-			return stop(thread, result);
+			return stop_for(thread, result);
 	} else {
 		seal_in_place(thread);
 	}
@@ -465,8 +465,8 @@ bool slot_roll(struct thread *thread, size_t need, enum file_use use)
 	bool done;
 
 	if (process_state() != PROCESS_RECORDING || thread->forked || !begin_change())
-		return stop(thread, FILE_OK);
-	done = roll(thread, need, use);
+		return stop_for(thread, FILE_OK);
+	done = roll_slot(thread, need, use);
 	end_change();
 	return done;
 }

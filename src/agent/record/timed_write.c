@@ -11,7 +11,7 @@
 #define WAIT_NS 100000000
 
 /* The process: only raw system calls (clone_stack.h). */
-static void make(void *argument)
+static void make_write(void *argument)
 {
 	struct timed_write *write = argument;
 	struct iovec parts[2] = {{&write->head, sizeof(write->head)},
@@ -53,7 +53,7 @@ enum timed_result timed_write_run(struct timed_write *write)
 
 	write->done = 0;
 	pid = clone_stack(CLONE_VM | CLONE_FILES | CLONE_FS, write->stack + sizeof(write->stack),
-			  make, write);
+			  make_write, write);
 	if (pid < 0)
 		return TIMED_NONE;
 	write->pid = (int)pid;

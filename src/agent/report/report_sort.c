@@ -1,7 +1,7 @@
 #include "agent/report/report_sort.h"
 
 /* Lets the row at `at` sink until no row below it comes later. */
-static void sink(const void **rows, size_t at, size_t count, report_before *before, int by)
+static void sink_row(const void **rows, size_t at, size_t count, report_before *before, int by)
 {
 	for (;;) {
 		size_t last = at;
@@ -22,12 +22,12 @@ static void sink(const void **rows, size_t at, size_t count, report_before *befo
 void report_sort(const void **rows, size_t count, report_before *before, int by)
 {
 	for (size_t i = count / 2; i-- > 0;)
-		sink(rows, i, count, before, by);
+		sink_row(rows, i, count, before, by);
 	for (size_t left = count; left-- > 1;) {
 		const void *last = rows[0];
 
 		rows[0] = rows[left];
 		rows[left] = last;
-		sink(rows, 0, left, before, by);
+		sink_row(rows, 0, left, before, by);
 	}
 }

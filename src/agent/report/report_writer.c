@@ -9,7 +9,7 @@
 
 #define BUFFER_SIZE (64u << 10)
 
-static void flush(struct report_writer *writer)
+static void flush_text(struct report_writer *writer)
 {
 	const char *from = writer->buffer;
 
@@ -42,7 +42,7 @@ static void put_byte(struct report_writer *writer, char c)
 	if (writer->failed)
 		return;
 	if (writer->used == BUFFER_SIZE)
-		flush(writer);
+		flush_text(writer);
 	writer->buffer[writer->used++] = c;
 	writer->last = c;
 }
@@ -106,12 +106,12 @@ void report_put_size(struct report_writer *writer, uint64_t bytes)
 
 int report_writer_end(struct report_writer *writer)
 {
-	flush(writer);
+	flush_text(writer);
 	return writer->failed ? -1 : 0;
 }
 
 /* Puts a comma, except after an opening bracket and at the very beginning. */
-static void separate(struct report_writer *writer)
+static void put_comma(struct report_writer *writer)
 {
 	char last = writer->last;
 
@@ -155,7 +155,7 @@ static void put_text(struct report_writer *writer, const char *text)
 
 static void begin_value(struct report_writer *writer, const char *name)
 {
-	separate(writer);
+	put_comma(writer);
 	if (!name)
 		return;
 	put_text(writer, name);

@@ -3,9 +3,9 @@
 #include "agent/ground/libc.h"
 #include "agent/ground/state.h"
 #include "agent/live/live_state.h"
-#include "agent/report/report_writer.h"
 #include "agent/report/report_sort.h"
 #include "agent/report/report_weight.h"
+#include "agent/report/report_writer.h"
 #include "base/compiler.h"
 
 /* The distinct names of the table's threads. of[]: the index of a number's name. */
@@ -148,7 +148,7 @@ static bool set_freed_by_others(struct making *making, uint32_t owner)
 	return true;
 }
 
-static void finish(struct making *making, uint32_t name)
+static void finish_thread(struct making *making, uint32_t name)
 {
 	struct mallow_thread *thread = &making->threads[name];
 
@@ -160,7 +160,7 @@ static void finish(struct making *making, uint32_t name)
 	thread->in_use_calls = report_rest(thread->calls, thread->allocated_freed_calls);
 }
 
-static bool fill(struct making *making, struct thread_report *report)
+static bool fill_report(struct making *making, struct thread_report *report)
 {
 	uint32_t names = making->names->count;
 
@@ -175,7 +175,7 @@ static bool fill(struct making *making, struct thread_report *report)
 	for (uint32_t i = 0; i < names; i++) {
 		struct mallow_thread *thread = &making->threads[i];
 
-		finish(making, i);
+		finish_thread(making, i);
 		if (!set_freed_by_others(making, i))
 			return false;
 		if (thread->calls || thread->freed_calls)
@@ -191,7 +191,7 @@ struct thread_report *thread_report_make(struct report_memory *memory)
 	bool made;
 
 	making.numbers = __atomic_load_n(&making.live->header->threads, __ATOMIC_ACQUIRE);
-	made = report && make_room(&making) && fill(&making, report);
+	made = report && make_room(&making) && fill_report(&making, report);
 	report_memory_release(&making.scratch);
 	return made ? report : NULL;
 }

@@ -46,7 +46,7 @@ void module_index_forget(uint64_t start, uint64_t end)
 }
 
 /* Two threads may make the same index at once: then both stay, and either is right. */
-static void publish(struct module_index *index)
+static void publish_index(struct module_index *index)
 {
 	for (unsigned i = 0; i < INDEXES_MAX; i++) {
 		struct module_index *none = NULL;
@@ -174,8 +174,8 @@ static void sort_entries(uint64_t *entries, uint64_t count)
 	}
 }
 
-static void fill(struct module_index *index, const struct module_place *place,
-		 const struct eh_image *image)
+static void fill_index(struct module_index *index, const struct module_place *place,
+		       const struct eh_image *image)
 {
 	uint64_t count = walk_section(place, image, NULL);
 	uint64_t *entries = count ? unwind_allocate(count * sizeof(*entries)) : NULL;
@@ -213,9 +213,9 @@ void module_index_make(const struct module_place *place)
 			struct eh_image image = mapped_section(place, &section);
 
 			if (image.size)
-				fill(index, place, &image);
+				fill_index(index, place, &image);
 		}
-		publish(index);
+		publish_index(index);
 	}
 	if (fd >= 0)
 		sys_close(fd);

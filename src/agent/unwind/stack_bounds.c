@@ -116,14 +116,14 @@ static uint64_t known_start(uint64_t page)
 }
 
 /* Forgets a region of a full bucket. Caches may hold words of it, so they are emptied. */
-static void replace(_Atomic uint64_t *bucket, uint64_t word)
+static void replace_word(_Atomic uint64_t *bucket, uint64_t word)
 {
 	atomic_store(&bucket[region_of(word) % BUCKET_WORDS], word);
 	if (forgot)
 		forgot();
 }
 
-static void add(uint64_t page)
+static void add_page(uint64_t page)
 {
 	uint64_t region = page / REGION_PAGES, bit = UINT64_C(1) << page % REGION_PAGES;
 	_Atomic uint64_t *bucket = bucket_of(region);
@@ -144,7 +144,7 @@ static void add(uint64_t page)
 		    atomic_compare_exchange_strong(&bucket[i], &word, region << REGION_SHIFT | bit))
 			return;
 	}
-	replace(bucket, region << REGION_SHIFT | bit);
+	replace_word(bucket, region << REGION_SHIFT | bit);
 }
 
 /* Takes these pages of a region out of the table. Returns whether one was there. */
@@ -210,7 +210,7 @@ static bool take_out_all(uint64_t first, uint64_t last)
 	return found;
 }
 
-static void forget(uint64_t start, uint64_t size)
+static void forget_pages(uint64_t start, uint64_t size)
 {
 	uint64_t last = start + size - 1;
 
@@ -220,16 +220,16 @@ static void forget(uint64_t start, uint64_t size)
 
 void unwind_memory_changes(uint64_t start, uint64_t size)
 {
-	forget(start, size);
+	forget_pages(start, size);
 }
 
 void unwind_memory_changed(uint64_t start, uint64_t size)
 {
-	// A thread in learn() may have asked for a page before it was taken away, and not added it
-	// yet. It sees this.
+	// A thread in learn_page() may have asked for a page before it was taken away, and not
+	// added it yet. It sees this.
 	if (size)
 		atomic_fetch_add(&changes, 1);
-	forget(start, size);
+	forget_pages(start, size);
 }
 
 /*
@@ -252,28 +252,28 @@ static bool is_own_stack(uint64_t page)
  * argument: the kernel reads the word before it refuses the argument. Every slow path of the agent
  * makes this system call, so a filter that allows the agent allows it.
  */
-static bool ask(const void *word)
+static bool ask_kernel(const void *word)
 {
 	return sys_sigprocmask(-1, word, NULL) == -EINVAL;
 }
 
-static bool learn(uint64_t page)
+static bool learn_page(uint64_t page)
 {
 	unsigned before;
 
 	if (deaf || atomic_load_explicit(&forbidden, memory_order_relaxed)) {
 		if (!is_own_stack(page))
 			return false;
-		add(page);
+		add_page(page);
 		return true;
 	}
 	do {
 		before = atomic_load(&changes);
-		if (!ask((const void *)(page * STACK_PAGE))) {
+		if (!ask_kernel((const void *)(page * STACK_PAGE))) {
 			take_out(page / REGION_PAGES, 1u << page % REGION_PAGES);
 			return false;
 		}
-		add(page);
+		add_page(page);
 	} while (atomic_load(&changes) != before);
 	return true;
 }
@@ -289,7 +289,7 @@ bool stack_bounds_can_read(const struct unwind_stack *stack, uint64_t start, uin
 	if (end <= start)
 		return false;
 	for (uint64_t page = page_of(start); page <= page_of(end - 1); page++)
-		if (!is_known(page) && !learn(page))
+		if (!is_known(page) && !learn_page(page))
 			return false;
 	return true;
 }
@@ -299,7 +299,7 @@ never_inline uint64_t stack_bounds_end_slow(struct unwind_stack *stack, uint64_t
 	uint64_t page = page_of(sp), below = page_of(sp - STACK_RED_ZONE);
 	uint64_t start, end;
 
-	if (!is_known(page) || (!is_known(below) && !learn(below)))
+	if (!is_known(page) || (!is_known(below) && !learn_page(below)))
 		return 0;
 	start = known_start(below);
 	end = known_end(page);
@@ -324,7 +324,7 @@ void unwind_thread_ends(struct unwind_stack *stack)
 
 void stack_bounds_init(const struct unwind_host *host)
 {
-	deaf = !ask(&main_stack);
+	deaf = !ask_kernel(&main_stack);
 	forgot = host->forgot;
 	main_stack = host->main_stack;
 }

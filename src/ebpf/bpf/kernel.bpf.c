@@ -36,7 +36,7 @@ struct {
 } events SEC(".maps");
 
 /* A line of -t. What we do ourselves to print it is left out: it would never end. */
-static __always_inline void send(uint32_t kind, uint64_t address, uint64_t size)
+static __always_inline void send_call(uint32_t kind, uint64_t address, uint64_t size)
 {
 	uint64_t thread = bpf_get_current_pid_tgid();
 	struct event *event;
@@ -88,8 +88,8 @@ __noinline uint32_t put(uint64_t key, struct block *block)
 }
 
 /* caller: the return address of the allocator's function; 0: unknown. */
-static __always_inline void allocated(const volatile void *context, uint64_t key, uint64_t size,
-				      uint64_t source, uint64_t caller)
+static __always_inline void note_allocation(const volatile void *context, uint64_t key,
+					    uint64_t size, uint64_t source, uint64_t caller)
 {
 	struct block block = {.size = size};
 
@@ -100,7 +100,7 @@ static __always_inline void allocated(const volatile void *context, uint64_t key
 	block.stack = take_stack(context, source, caller);
 	put(key, &block);
 	if (settings.trace)
-		send(EVENT_EXITED, key, size);
+		send_call(EVENT_EXITED, key, size);
 }
 
 /*
@@ -140,7 +140,7 @@ static __always_inline bool is_handled(uint32_t kind, const volatile void *conte
 }
 
 /* Returns whether the address was in the table. */
-static __always_inline bool freed(uint64_t key)
+static __always_inline bool note_free(uint64_t key)
 {
 	struct block block;
 
@@ -151,7 +151,7 @@ static __always_inline bool freed(uint64_t key)
 	if (!take_block(key, &block))
 		return false;
 	if (settings.trace)
-		send(EVENT_FREED, key, block.size);
+		send_call(EVENT_FREED, key, block.size);
 	return true;
 }
 
@@ -162,19 +162,19 @@ static __always_inline void on_slab_alloc(const volatile uint64_t *context)
 	const struct kmem_cache *cache = (const void *)third;
 
 	if (kernel.cache_layout == SLAB_SIZES)
-		allocated(context, context[1], fourth, SOURCE_ANY_SLAB, context[0]);
+		note_allocation(context, context[1], fourth, SOURCE_ANY_SLAB, context[0]);
 	else if (kernel.cache_layout == SLAB_CACHE_SIZES)
-		allocated(context, context[1], fifth, third, context[0]);
+		note_allocation(context, context[1], fifth, third, context[0]);
 	else
-		allocated(context, context[1], BPF_CORE_READ(cache, size), third, context[0]);
+		note_allocation(context, context[1], BPF_CORE_READ(cache, size), third, context[0]);
 }
 
 static __always_inline void on_kmalloc_alloc(const volatile uint64_t *context)
 {
 	uint64_t fourth = context[3], fifth = context[4];
 
-	allocated(context, context[1], kernel.kmalloc_layout == SLAB_SIZES ? fourth : fifth,
-		  SOURCE_KMALLOC, context[0]);
+	note_allocation(context, context[1], kernel.kmalloc_layout == SLAB_SIZES ? fourth : fifth,
+			SOURCE_KMALLOC, context[0]);
 }
 
 SEC("tp_btf/kmalloc")
@@ -207,7 +207,7 @@ int on_cache_alloc_node(const volatile uint64_t *context)
 
 static __always_inline void handle_kfree(const volatile uint64_t *context)
 {
-	freed(context[1]);
+	note_free(context[1]);
 }
 
 SEC("tp_btf/kfree")
@@ -230,7 +230,7 @@ static __always_inline void handle_cache_free(const volatile uint64_t *context)
 {
 	struct cache *cache;
 
-	if (freed(context[1]) || !kernel.free_names_cache)
+	if (note_free(context[1]) || !kernel.free_names_cache)
 		return;
 	cache = known_cache(context[2]);
 	if (cache)
@@ -257,7 +257,7 @@ int on_cache_free_again(const volatile uint64_t *context)
 SEC("tp_btf/percpu_alloc_percpu")
 int on_percpu_alloc_old(const volatile uint64_t *context)
 {
-	allocated(context, PERCPU_KEY(context[6]), context[2], SOURCE_PERCPU, 0);
+	note_allocation(context, PERCPU_KEY(context[6]), context[2], SOURCE_PERCPU, 0);
 	return 0;
 }
 
@@ -265,14 +265,14 @@ int on_percpu_alloc_old(const volatile uint64_t *context)
 SEC("tp_btf/percpu_alloc_percpu")
 int on_percpu_alloc(const volatile uint64_t *context)
 {
-	allocated(context, PERCPU_KEY(context[7]), context[8], SOURCE_PERCPU, context[0]);
+	note_allocation(context, PERCPU_KEY(context[7]), context[8], SOURCE_PERCPU, context[0]);
 	return 0;
 }
 
 SEC("tp_btf/percpu_free_percpu")
 int on_percpu_free(const volatile uint64_t *context)
 {
-	freed(PERCPU_KEY(context[2]));
+	note_free(PERCPU_KEY(context[2]));
 	return 0;
 }
 
@@ -331,8 +331,8 @@ int on_page_alloc(const volatile uint64_t *context)
 	if (can_move && kernel.page_base)
 		mark(page, order, 1);
 	if (!can_move || kernel.all_pages)
-		allocated(context, page, PAGE_BYTES << order,
-			  can_move ? SOURCE_MOVABLE : SOURCE_PAGES, 0);
+		note_allocation(context, page, PAGE_BYTES << order,
+				can_move ? SOURCE_MOVABLE : SOURCE_PAGES, 0);
 	return 0;
 }
 
@@ -349,7 +349,7 @@ static __always_inline void handle_page_free(const volatile uint64_t *context)
 	if (block.size > PAGE_BYTES << order)
 		keep_rest(page, order, &block);
 	if (settings.trace)
-		send(EVENT_FREED, page, PAGE_BYTES << order);
+		send_call(EVENT_FREED, page, PAGE_BYTES << order);
 }
 
 SEC("raw_tp/mm_page_free")

@@ -52,7 +52,7 @@ static __always_inline void read_call(const volatile struct pt_regs *regs, struc
 }
 
 /* number: from 1 on; 0: there is no such argument. */
-static __always_inline uint64_t argument(const struct call *call, uint32_t number)
+static __always_inline uint64_t call_argument(const struct call *call, uint32_t number)
 {
 	return number ? call->arguments[(number - 1) & 3] : 0;
 }
@@ -83,7 +83,7 @@ static __always_inline bool send_map(uint32_t kind, uint64_t address, uint64_t s
 	return true;
 }
 
-static __always_inline bool send(uint32_t kind, uint64_t address, uint64_t size)
+static __always_inline bool send_event(uint32_t kind, uint64_t address, uint64_t size)
 {
 	return send_map(kind, address, size, STACK_NONE, 0);
 }
@@ -91,7 +91,7 @@ static __always_inline bool send(uint32_t kind, uint64_t address, uint64_t size)
 /* Lets the loader look at the mappings again, unless it was asked to already. */
 static __always_inline void ask_for_code(void)
 {
-	if (!__sync_lock_test_and_set(&state.code_asked, 1) && !send(EVENT_NEW_CODE, 0, 0))
+	if (!__sync_lock_test_and_set(&state.code_asked, 1) && !send_event(EVENT_NEW_CODE, 0, 0))
 		state.code_asked = 0;
 }
 
@@ -180,8 +180,8 @@ static __always_inline bool begin_alloc(struct thread *thread, const struct call
 					uint32_t cookie)
 {
 	uint32_t act = HOOK_ACT_OF(cookie);
-	uint64_t size = argument(call, HOOK_SIZE_OF(cookie));
-	uint64_t times = argument(call, HOOK_TIMES_OF(cookie));
+	uint64_t size = call_argument(call, HOOK_SIZE_OF(cookie));
+	uint64_t times = call_argument(call, HOOK_TIMES_OF(cookie));
 	// Volatile, or clang makes a multiplication of 128 bits of it, which BPF does not have.
 	volatile uint64_t most = UINT64_MAX;
 
@@ -192,17 +192,17 @@ static __always_inline bool begin_alloc(struct thread *thread, const struct call
 	thread->wanted = in_range(size) && (settings.sample_rate <= 1 ||
 					    bpf_get_prandom_u32() % settings.sample_rate == 0);
 	if (settings.trace && thread->wanted)
-		send(EVENT_ENTERED, 0, size);
+		send_event(EVENT_ENTERED, 0, size);
 	if (settings.record) {
 		thread->began_ns = act == HOOK_REALLOC ? bpf_ktime_get_ns() : 0;
-		thread->alignment = argument(call, HOOK_ALIGNMENT_OF(cookie));
+		thread->alignment = call_argument(call, HOOK_ALIGNMENT_OF(cookie));
 	}
 	if (act == HOOK_REALLOC) {
-		thread->pointer = argument(call, HOOK_POINTER_OF(cookie));
+		thread->pointer = call_argument(call, HOOK_POINTER_OF(cookie));
 		thread->took_old = thread->pointer &&
 				   (settings.record || take_block(thread->pointer, &thread->old));
 		if (settings.trace && thread->took_old)
-			send(EVENT_FREED, thread->pointer, thread->old.size);
+			send_event(EVENT_FREED, thread->pointer, thread->old.size);
 	} else {
 		// Where posix_memalign is to put the address.
 		thread->pointer = call->arguments[0];
@@ -246,7 +246,7 @@ static __always_inline bool begin_map(struct thread *thread, const struct call *
 	if (remap) {
 		if (!(call->arguments[3] & REMAP_KEEP_FLAG)) {
 			thread->took_old = 1;
-			send(EVENT_UNMAP, call->arguments[0], call->arguments[1]);
+			send_event(EVENT_UNMAP, call->arguments[0], call->arguments[1]);
 		}
 	} else if (call->arguments[3] & MAP_STACK_FLAG) {
 		// A thread's stack: the C library keeps those, and gives them to later threads.
@@ -255,12 +255,12 @@ static __always_inline bool begin_map(struct thread *thread, const struct call *
 	}
 	thread->wanted = in_range(thread->size);
 	if (settings.trace && thread->wanted)
-		send(EVENT_ENTERED, 0, thread->size);
+		send_event(EVENT_ENTERED, 0, thread->size);
 	return true;
 }
 
 /* An entry. Returns whether the function's return is to be probed. may_skip: it can be left out. */
-static __always_inline bool enter(const struct call *call, uint32_t cookie, bool may_skip)
+static __always_inline bool enter_call(const struct call *call, uint32_t cookie, bool may_skip)
 {
 	struct thread *thread = this_thread();
 	uint32_t act = HOOK_ACT_OF(cookie);
@@ -306,7 +306,7 @@ static __always_inline void end_alloc(struct thread *thread, uint64_t address, b
 		if (thread->took_old && thread->size) {
 			put_block(thread->pointer, &thread->old);
 			if (settings.trace)
-				send(EVENT_EXITED, thread->pointer, thread->old.size);
+				send_event(EVENT_EXITED, thread->pointer, thread->old.size);
 		}
 		return;
 	}
@@ -319,7 +319,7 @@ static __always_inline void end_alloc(struct thread *thread, uint64_t address, b
 }
 
 /* A return. sp: that of the entry; pc, the return address; fp, the caller's. */
-static __always_inline void leave(uint64_t value, uint64_t pc, uint64_t sp, uint64_t fp)
+static __always_inline void leave_call(uint64_t value, uint64_t pc, uint64_t sp, uint64_t fp)
 {
 	struct thread *thread = this_thread();
 	uint64_t address = value;
@@ -339,7 +339,7 @@ static __always_inline void leave(uint64_t value, uint64_t pc, uint64_t sp, uint
 		address = 0;
 	failed = address == 0 || address == MAP_FAILED;
 	if (settings.trace && thread->wanted)
-		send(EVENT_EXITED, address, thread->size);
+		send_event(EVENT_EXITED, address, thread->size);
 	if (act == HOOK_ALLOC || act == HOOK_REALLOC) {
 		end_alloc(thread, address, failed, pc, sp + 8, fp);
 	} else if (settings.record) {
@@ -349,7 +349,7 @@ static __always_inline void leave(uint64_t value, uint64_t pc, uint64_t sp, uint
 				   address, thread->arguments, take_stack(thread, pc, sp + 8, fp));
 	} else if (failed) {
 		if (thread->took_old)
-			send(EVENT_RESTORE, 0, 0);
+			send_event(EVENT_RESTORE, 0, 0);
 	} else if (thread->wanted) {
 		send_map(EVENT_MAP, address, thread->size, take_stack(thread, pc, sp + 8, fp), pc);
 	}
@@ -395,14 +395,14 @@ static __always_inline void release_recorded(const struct call *call, uint64_t a
 	record_free(address, bpf_ktime_get_ns(), cookie);
 }
 
-static __always_inline void release(const struct call *call, uint32_t cookie)
+static __always_inline void release_block(const struct call *call, uint32_t cookie)
 {
-	uint64_t address = argument(call, HOOK_POINTER_OF(cookie));
+	uint64_t address = call_argument(call, HOOK_POINTER_OF(cookie));
 	struct block block;
 
 	if (HOOK_ACT_OF(cookie) == HOOK_CODE) {
 		__sync_fetch_and_add(&state.generation, 1);
-		send(EVENT_NEW_CODE, 0, 0);
+		send_event(EVENT_NEW_CODE, 0, 0);
 		return;
 	}
 	if (state.stopped)
@@ -420,7 +420,7 @@ static __always_inline void release(const struct call *call, uint32_t cookie)
 			record_map(thread, EVENT_RECORD_MUNMAP, 0, call->arguments,
 				   stack_of_call(thread, call));
 		else
-			send(EVENT_UNMAP, call->arguments[0], call->arguments[1]);
+			send_event(EVENT_UNMAP, call->arguments[0], call->arguments[1]);
 		return;
 	}
 	if (!address)
@@ -431,7 +431,7 @@ static __always_inline void release(const struct call *call, uint32_t cookie)
 	}
 	if (settings.combined || settings.trace) {
 		if (take_block(address, &block) && settings.trace)
-			send(EVENT_FREED, address, block.size);
+			send_event(EVENT_FREED, address, block.size);
 	} else {
 		bpf_map_delete_elem(&blocks, &address);
 	}
@@ -439,7 +439,7 @@ static __always_inline void release(const struct call *call, uint32_t cookie)
 
 static __always_inline void leave_by_return(const struct pt_regs *regs)
 {
-	leave(regs->ax, regs->ip, regs->sp - 8, regs->bp);
+	leave_call(regs->ax, regs->ip, regs->sp - 8, regs->bp);
 }
 
 /* Entry and return by one probe. Result 1 at the entry: the return is not probed this time. */
@@ -453,7 +453,7 @@ int on_session(struct pt_regs *regs)
 		return 0;
 	}
 	read_call(regs, &call);
-	return !enter(&call, (uint32_t)bpf_get_attach_cookie(regs), true);
+	return !enter_call(&call, (uint32_t)bpf_get_attach_cookie(regs), true);
 }
 
 SEC("uprobe")
@@ -462,7 +462,7 @@ int on_entry(struct pt_regs *regs)
 	struct call call;
 
 	read_call(regs, &call);
-	enter(&call, (uint32_t)bpf_get_attach_cookie(regs), false);
+	enter_call(&call, (uint32_t)bpf_get_attach_cookie(regs), false);
 	return 0;
 }
 
@@ -482,7 +482,7 @@ int on_exit(struct pt_regs *regs)
 
 	// Code that several functions end in: of those whose return is probed, the return counts.
 	if (thread && HOOK_WHERE_OF(thread->cookie) == HOOK_WHERE_ONLY && read_word(regs->sp, &pc))
-		leave(regs->ax, pc, regs->sp, regs->bp);
+		leave_call(regs->ax, pc, regs->sp, regs->bp);
 	return 0;
 }
 
@@ -492,7 +492,7 @@ int on_free(struct pt_regs *regs)
 	struct call call;
 
 	read_call(regs, &call);
-	release(&call, (uint32_t)bpf_get_attach_cookie(regs));
+	release_block(&call, (uint32_t)bpf_get_attach_cookie(regs));
 	return 0;
 }
 
@@ -519,8 +519,8 @@ int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
 {
 	// Threads are tasks of the same process.
 	if (is_current() && child->tgid != parent->tgid)
-		send(EVENT_FORK, settings.pid_ns_inode ? own_number(child) : (uint64_t)child->tgid,
-		     0);
+		send_event(EVENT_FORK,
+			   settings.pid_ns_inode ? own_number(child) : (uint64_t)child->tgid, 0);
 	return 0;
 }
 
@@ -532,7 +532,7 @@ int BPF_PROG(on_exec, struct task_struct *task)
 	// The recording ends here.
 	if (settings.record)
 		state.executed = state.stopped = 1;
-	send(EVENT_EXEC, 0, 0);
+	send_event(EVENT_EXEC, 0, 0);
 	return 0;
 }
 
@@ -544,7 +544,7 @@ int BPF_PROG(on_thread_end, struct task_struct *task)
 		return 0;
 	state.exit_code = (uint32_t)task->exit_code;
 	state.ended = 1;
-	send(EVENT_THREAD_END, 0, 0);
+	send_event(EVENT_THREAD_END, 0, 0);
 	return 0;
 }
 

@@ -13,7 +13,7 @@ struct search {
 	struct hook_exits *exits;
 };
 
-static struct err *follow(struct search *search, uint64_t address, int depth);
+static struct err *follow_jump(struct search *search, uint64_t address, int depth);
 
 static bool was_passed(const struct hook_exits *exits, uint64_t address)
 {
@@ -73,7 +73,7 @@ static struct err *add_exits(struct search *search, const struct fde_range *rang
 	}
 	for (size_t i = 0; !err && !exits->failure && i < count; i++) {
 		if (found[i].jumps)
-			err = follow(search, found[i].target, depth + 1);
+			err = follow_jump(search, found[i].target, depth + 1);
 		else if (exits->addresses.count == PROBES_MAX)
 			exits->failure = "it has too many exits";
 		else if (!vec_push(&exits->addresses, range->start + found[i].offset))
@@ -83,7 +83,7 @@ static struct err *add_exits(struct search *search, const struct fde_range *rang
 }
 
 /* Follows a jump out of a function. */
-static struct err *follow(struct search *search, uint64_t address, int depth)
+static struct err *follow_jump(struct search *search, uint64_t address, int depth)
 {
 	struct hook_exits *exits = search->exits;
 	const struct fde_range *range;

@@ -73,7 +73,7 @@ static const struct {
 };
 #define SIGNS (ARRAY_COUNT(signs))
 
-static int compare(const void *a, const void *b)
+static int compare_names(const void *a, const void *b)
 {
 	const uint16_t *x = a, *y = b;
 
@@ -95,7 +95,7 @@ bool hook_names_init(struct hook_names *names, const char *prefix)
 		return false;
 	for (size_t i = 0; i < FUNCTIONS; i++)
 		names->sorted[i] = (uint16_t)i;
-	qsort(names->sorted, FUNCTIONS, sizeof(*names->sorted), compare);
+	qsort(names->sorted, FUNCTIONS, sizeof(*names->sorted), compare_names);
 	return true;
 }
 

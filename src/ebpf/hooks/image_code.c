@@ -8,7 +8,7 @@
 #include "cfi/eh_frame.h"
 #include "ebpf/hooks/x86_instruction.h"
 
-static int compare(const void *a, const void *b)
+static int compare_starts(const void *a, const void *b)
 {
 	const struct fde_range *x = a, *y = b;
 
@@ -36,7 +36,7 @@ struct err *fde_ranges_read(const struct elf_image *image, struct fde_ranges *re
 			      (struct fde_range){place.start, place.start + place.size}))
 			return err_no_memory();
 	if (ret->list.count)
-		qsort(ret->list.items, ret->list.count, sizeof(*ret->list.items), compare);
+		qsort(ret->list.items, ret->list.count, sizeof(*ret->list.items), compare_starts);
 	return NULL;
 }
 

@@ -144,7 +144,7 @@ static uint32_t chosen_groups(const struct image_functions *functions)
 	return groups;
 }
 
-static int compare(const void *a, const void *b)
+static int compare_addresses(const void *a, const void *b)
 {
 	const struct image_function *x = a, *y = b;
 
@@ -165,7 +165,7 @@ void image_functions_choose(struct image_functions *functions)
 	functions->list.count = kept;
 	if (!kept)
 		return;
-	qsort(list, kept, sizeof(*list), compare);
+	qsort(list, kept, sizeof(*list), compare_addresses);
 	kept = 0;
 	for (size_t i = 0; i < functions->list.count; i++) {
 		if (kept && list[kept - 1].address == list[i].address) {

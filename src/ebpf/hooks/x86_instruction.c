@@ -81,7 +81,7 @@ struct decoder {
 	struct x86_instruction insn;
 };
 
-static uint8_t take(struct decoder *decoder)
+static uint8_t take_byte(struct decoder *decoder)
 {
 	if (decoder->at < decoder->size)
 		return decoder->code[decoder->at++];
@@ -95,7 +95,7 @@ static int64_t take_number(struct decoder *decoder, unsigned int bytes)
 	uint64_t number = 0;
 
 	for (unsigned int i = 0; i < bytes; i++)
-		number |= (uint64_t)take(decoder) << 8 * i;
+		number |= (uint64_t)take_byte(decoder) << 8 * i;
 	if (!bytes || bytes == 8)
 		return (int64_t)number;
 	return (int64_t)(number << (64 - 8 * bytes)) >> (64 - 8 * bytes);
@@ -109,14 +109,14 @@ static char take_vector(struct decoder *decoder, uint8_t prefix)
 {
 	struct x86_instruction *insn = &decoder->insn;
 	const unsigned int replaced = X86_OPERAND_SIZE | X86_REPNE | X86_REP | X86_LOCK;
-	uint8_t byte = take(decoder), opcode;
+	uint8_t byte = take_byte(decoder), opcode;
 	unsigned int map = prefix == 0xc5 ? MAP_0F : byte & (prefix == 0x62 ? 15 : 31);
 
 	if (prefix != 0xc5)
-		byte = take(decoder);
+		byte = take_byte(decoder);
 	if (prefix == 0x62)
-		take(decoder);
-	opcode = take(decoder);
+		take_byte(decoder);
+	opcode = take_byte(decoder);
 	insn->opcode = X86_OPCODE_VECTOR;
 	if (insn->rex || insn->prefixes & replaced || (prefix == 0x62 && !(byte & 4)) ||
 	    (prefix == 0x8f) != (map >= MAP_XOP_8))
@@ -148,13 +148,13 @@ static char take_vector(struct decoder *decoder, uint8_t prefix)
 static char take_opcode(struct decoder *decoder)
 {
 	struct x86_instruction *insn = &decoder->insn;
-	uint8_t byte = take(decoder);
+	uint8_t byte = take_byte(decoder);
 
-	for (; prefixes[byte]; byte = take(decoder))
+	for (; prefixes[byte]; byte = take_byte(decoder))
 		insn->prefixes |= prefixes[byte];
 	if (byte >> 4 == 4) {
 		insn->rex = byte;
-		byte = take(decoder); // a prefix now would void REX: it is 'x' in the table
+		byte = take_byte(decoder); // a prefix now would void REX: it is 'x' in the table
 	}
 	if (byte == 0xc4 || byte == 0xc5 || byte == 0x62)
 		return take_vector(decoder, byte);
@@ -164,25 +164,25 @@ static char take_opcode(struct decoder *decoder)
 	insn->opcode = byte;
 	if (byte != 0x0f)
 		return byte_map[byte];
-	byte = take(decoder);
+	byte = take_byte(decoder);
 	insn->opcode = 0x0f00 | byte;
 	if (byte != 0x38 && byte != 0x3a)
 		return map_0f[byte] == 'V' ? 'x' : map_0f[byte];
-	insn->opcode = insn->opcode << 8 | take(decoder);
+	insn->opcode = insn->opcode << 8 | take_byte(decoder);
 	return byte == 0x38 ? 'M' : 'B';
 }
 
 /* Takes the ModRM byte and the address that it describes. */
 static void take_modrm(struct decoder *decoder, char layout)
 {
-	uint8_t modrm = decoder->insn.modrm = take(decoder);
+	uint8_t modrm = decoder->insn.modrm = take_byte(decoder);
 	uint8_t mode = modrm >> 6, base = modrm & 7;
 	bool sib = base == 4;
 
 	if (mode == 3 || layout == 'R')
 		return;
 	if (sib)
-		base = take(decoder) & 7;
+		base = take_byte(decoder) & 7;
 	if (mode == 1)
 		take_number(decoder, 1);
 	else if (mode == 2 || base == 5) // mode 0, base 5: rip, or with SIB no base at all

@@ -105,7 +105,7 @@ static void look_for_names(struct reading *reading, const struct outstanding_sta
 }
 
 /* Completes a stack that is new in the result, and finds out about it. False: no memory. */
-static bool learn(struct reading *reading, struct outstanding_stack *stack)
+static bool learn_stack(struct reading *reading, struct outstanding_stack *stack)
 {
 	struct stack_facts facts = {.use = PAGE_KERNEL};
 
@@ -129,7 +129,7 @@ static struct stack_facts *find_stack(struct reading *reading, uint32_t number,
 	struct outstanding *all = &reading->result->all;
 
 	*stack = outstanding_stack_of(&reading->index, all, number);
-	if (!*stack || (all->stacks.count > reading->facts.count && !learn(reading, *stack)))
+	if (!*stack || (all->stacks.count > reading->facts.count && !learn_stack(reading, *stack)))
 		return NULL;
 	return &reading->facts.items[*stack - all->stacks.items];
 }

@@ -181,7 +181,7 @@ static struct err *attach_bulk(struct kernel_tracer *tracer)
 	return NULL;
 }
 
-static struct err *attach(struct kernel_tracer *tracer)
+static struct err *attach_programs(struct kernel_tracer *tracer)
 {
 	struct kernel_bpf *bpf = tracer->bpf;
 	struct err *err = choose_programs(bpf, &tracer->options);
@@ -236,7 +236,7 @@ struct err *kernel_tracer_create(const struct kernel_options *options,
 	tracer->bpf = kernel_bpf__open();
 	if (!tracer->bpf)
 		return err_create_errno(errno, "the BPF programs");
-	err = attach(tracer);
+	err = attach_programs(tracer);
 	if (err)
 		return err;
 	*ret = steal(&tracer);

@@ -227,8 +227,8 @@ static uint32_t count_settled(const struct record_code *code, const uint64_t *fr
 }
 
 /* The frame's id, which is written if it is new. */
-static struct err *define(struct record_code *code, uint64_t frame, struct recording_file *file,
-			  uint32_t *ret)
+static struct err *define_frame(struct record_code *code, uint64_t frame,
+				struct recording_file *file, uint32_t *ret)
 {
 	// The format has return addresses: the caller is before it.
 	uint64_t pc = frame & FRAME_INTERRUPTED ? (frame & ~FRAME_INTERRUPTED) + 1 : frame;
@@ -278,7 +278,7 @@ static struct err *add_stack(struct record_code *code, const struct outstanding_
 		struct record_frame *frame = &code->frames.items[code->frames.count++];
 
 		*frame = (struct record_frame){0};
-		err = define(code, from->frames[i], file, &frame->id);
+		err = define_frame(code, from->frames[i], file, &frame->id);
 	}
 	return err;
 }

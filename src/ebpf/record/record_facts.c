@@ -21,8 +21,8 @@ static ssize_t read_file(const struct target *target, const char *name, char *re
 	return fd < 0 ? -1 : read(fd, ret, room);
 }
 
-static void put(struct recording_file *file, enum trace_process_field field, const void *text,
-		size_t size)
+static void put_fact(struct recording_file *file, enum trace_process_field field, const void *text,
+		     size_t size)
 {
 	const uint64_t number = field;
 
@@ -40,16 +40,16 @@ void record_facts_process(const struct target *target, struct recording_file *fi
 	ssize_t size = read_file(target, "cmdline", arguments, sizeof(arguments));
 	struct utsname host;
 
-	put(file, TRACE_PROCESS_EXECUTABLE, target->program, strlen(target->program));
+	put_fact(file, TRACE_PROCESS_EXECUTABLE, target->program, strlen(target->program));
 	if (size > 0)
-		put(file, TRACE_PROCESS_ARGUMENTS, arguments, (size_t)size);
+		put_fact(file, TRACE_PROCESS_ARGUMENTS, arguments, (size_t)size);
 	size = readlinkat(target->proc, "cwd", directory, sizeof(directory));
 	if (size > 0)
-		put(file, TRACE_PROCESS_DIRECTORY, directory, (size_t)size);
+		put_fact(file, TRACE_PROCESS_DIRECTORY, directory, (size_t)size);
 	uname(&host);
-	put(file, TRACE_PROCESS_HOST, host.nodename, strlen(host.nodename));
-	put(file, TRACE_PROCESS_KERNEL, host.release, strlen(host.release));
-	put(file, TRACE_PROCESS_AGENT, MALLOW_VERSION, strlen(MALLOW_VERSION));
+	put_fact(file, TRACE_PROCESS_HOST, host.nodename, strlen(host.nodename));
+	put_fact(file, TRACE_PROCESS_KERNEL, host.release, strlen(host.release));
+	put_fact(file, TRACE_PROCESS_AGENT, MALLOW_VERSION, strlen(MALLOW_VERSION));
 }
 
 void record_facts_memory(const struct target *target, uint64_t now_ns, struct recording_file *file)

@@ -46,7 +46,7 @@ struct recorder {
 
 CLEANUP_DEFINE(struct recorder *, recorder_destroy);
 
-static void fail(struct recorder *recorder, struct err *err)
+static void keep_failure(struct recorder *recorder, struct err *err)
 {
 	if (recorder->failure)
 		err_destroy(err);
@@ -96,7 +96,7 @@ static uint32_t take_stream(struct recorder *recorder, uint64_t ticks)
 		if (!recorder->streams.items[number].tid)
 			return number;
 	if (!vec_push(&recorder->streams, (struct thread_stream){0})) {
-		fail(recorder, err_no_memory());
+		keep_failure(recorder, err_no_memory());
 		return 0;
 	}
 	return recording_file_add_stream(recorder->file, ticks);
@@ -108,7 +108,7 @@ static uint32_t stream_of(struct recorder *recorder, uint32_t tid, uint64_t tick
 	uint64_t *number = map_put(&recorder->by_tid, tid);
 
 	if (!number) {
-		fail(recorder, err_no_memory());
+		keep_failure(recorder, err_no_memory());
 		return 0;
 	}
 	if (*number == MAP_NONE) {
@@ -131,7 +131,7 @@ static bool find_stack(struct recorder *recorder, uint32_t number, uint32_t gene
 					    recorder->file, ret);
 
 	if (err) {
-		fail(recorder, err);
+		keep_failure(recorder, err);
 		return false;
 	}
 	if (ret->lost)
@@ -302,7 +302,7 @@ static void on_code(void *argument)
 					   now_ns(), recorder->file);
 
 	if (err)
-		fail(recorder, err);
+		keep_failure(recorder, err);
 }
 
 static void on_fork(void *argument, pid_t child)
@@ -419,7 +419,7 @@ void recorder_destroy(struct recorder *recorder)
 }
 
 /* Looks at what no event tells: memory, and new names of threads. */
-static void look(struct recorder *recorder, uint64_t now)
+static void look_around(struct recorder *recorder, uint64_t now)
 {
 	const struct target *target = tracer_target(recorder->tracer);
 	char name[RECORD_NAME_SIZE];
@@ -431,7 +431,7 @@ static void look(struct recorder *recorder, uint64_t now)
 			rename_thread(recorder, i, name, now);
 }
 
-static struct err *flush(struct recorder *recorder)
+static struct err *flush_recording(struct recorder *recorder)
 {
 	const struct bpf_losses lost = tracer_losses(recorder->tracer);
 
@@ -460,11 +460,11 @@ struct err *recorder_step(struct recorder *recorder)
 	uint64_t now = now_ns();
 
 	if (!err && now >= recorder->look_at) {
-		look(recorder, now);
+		look_around(recorder, now);
 		recorder->look_at = now + LOOK_NS;
 	}
 	if (!err && now >= recorder->flush_at) {
-		err = flush(recorder);
+		err = flush_recording(recorder);
 		recorder->flush_at = now + FLUSH_NS;
 	}
 	return err;
@@ -498,12 +498,12 @@ struct err *recorder_end(struct recorder *recorder, bool ended)
 	uint64_t now = now_ns();
 	struct err *err;
 
-	look(recorder, now);
+	look_around(recorder, now);
 	err = tracer_stop(recorder->tracer);
 	if (!err)
 		err = steal(&recorder->failure);
 	if (!err)
-		err = flush(recorder);
+		err = flush_recording(recorder);
 	if (err)
 		return err;
 

@@ -20,7 +20,7 @@ CLEANUP_DEFINE(struct target *, target_close);
 #define BREAKPOINT 0xccul /* int3 */
 
 /* In the child: asks to be traced, and becomes the program. The errno goes through the pipe. */
-static void become(char *const argv[], int pipe)
+static void become_program(char *const argv[], int pipe)
 {
 	int number;
 
@@ -125,7 +125,7 @@ struct err *launch(char *const argv[], pid_t *ret)
 		return err_create_errno(errno, "a pipe");
 	pid = fork();
 	if (pid == 0)
-		become(argv, ends[1]);
+		become_program(argv, ends[1]);
 	close(ends[1]);
 	if (pid < 0) {
 		close(ends[0]);

@@ -7,7 +7,7 @@
 #include "symbols/elf_image.h"
 
 /* The address in the file of a function that the image exports; 0: it does not. */
-static uint64_t exported(const struct elf_image *image, const char *name)
+static uint64_t exported_address(const struct elf_image *image, const char *name)
 {
 	Elf_Data *data = elf_image_section_data(image, ".dynsym");
 	Elf_Data *text = elf_image_section_data(image, ".dynstr");
@@ -43,7 +43,7 @@ static struct err *look_into(const struct target *target, const struct target_sp
 	err = elf_image_open(module->open_path, &image);
 	if (err)
 		return err;
-	value = exported(image, "_dl_debug_state");
+	value = exported_address(image, "_dl_debug_state");
 	if (value && load_segments_read(module->fd, NULL, 0, &segments) &&
 	    load_segments_offset(&segments, value, &ret->file_offset, &left)) {
 		ret->found = true;

@@ -28,7 +28,7 @@ struct suspect {
 	struct process_facts facts;
 };
 
-static struct err *ended(const struct suspect *suspect)
+static struct err *process_ended(const struct suspect *suspect)
 {
 	return err_create_errno(ESRCH, "process %d has ended", (int)suspect->pid);
 }
@@ -49,7 +49,7 @@ static struct err *no_permission(pid_t pid)
 static struct err *failure(const struct suspect *suspect, int number, const char *file)
 {
 	if (number == ENOENT || number == ESRCH)
-		return ended(suspect);
+		return process_ended(suspect);
 	if (number == EACCES || number == EPERM)
 		return no_permission(suspect->pid);
 	return err_create_errno(number, "/proc/%d/%s", (int)suspect->pid, file);
@@ -88,7 +88,7 @@ static struct err *read_file(const struct suspect *suspect, const char *name, ch
 	return NULL;
 }
 
-static int64_t now(clockid_t clock)
+static int64_t clock_now(clockid_t clock)
 {
 	struct timespec time;
 
@@ -115,7 +115,7 @@ static struct err *read_stat(struct suspect *suspect)
 	snprintf(suspect->name, sizeof(suspect->name), "%.*s", (int)(end - name - 1), name + 1);
 	// Ticks since the machine was started.
 	suspect->facts.started_ns =
-		now(CLOCK_REALTIME) - now(CLOCK_BOOTTIME) +
+		clock_now(CLOCK_REALTIME) - clock_now(CLOCK_BOOTTIME) +
 		(int64_t)suspect->facts.start_time * (1000000000 / sysconf(_SC_CLK_TCK));
 	return NULL;
 }

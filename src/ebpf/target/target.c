@@ -31,7 +31,7 @@ struct look {
 	char path[PATH_MAX];
 };
 
-static struct err *ended(const struct target *target)
+static struct err *target_ended(const struct target *target)
 {
 	return err_create_errno(ESRCH, "process %d has ended", (int)target->pid);
 }
@@ -173,7 +173,7 @@ static struct err *read_maps(struct look *look)
 
 	if (!file)
 		return errno == ENOENT || errno == ESRCH
-			       ? ended(target)
+			       ? target_ended(target)
 			       : err_create_errno(errno, "/proc/%d/maps", (int)target->pid);
 	fd = -1;
 	for (size_t i = 0; i < target->modules.count; i++)
@@ -188,7 +188,7 @@ static struct err *read_maps(struct look *look)
 		note_neighbour(look, &mapping);
 	}
 	// The kernel shows a process that has ended, but was not waited for, without mappings.
-	return err || lines ? err : ended(target);
+	return err || lines ? err : target_ended(target);
 }
 
 static bool is_same_span(const struct target_span *a, const struct target_span *b)

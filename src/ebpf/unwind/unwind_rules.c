@@ -23,7 +23,7 @@ static unsigned home_of(const struct unwind_rule *rule)
 }
 
 /* The number of a wide rule. RULE_NONE: there is no room. */
-static uint16_t intern(struct unwind_rules *rules, const struct unwind_rule *rule)
+static uint16_t intern_rule(struct unwind_rules *rules, const struct unwind_rule *rule)
 {
 	// The index has more entries than there are rules: there always is an empty one.
 	for (unsigned i = home_of(rule);; i++) {
@@ -68,13 +68,13 @@ uint16_t unwind_rules_pack(struct unwind_rules *rules, const struct unwind_rule 
 		return packed;
 	if (rules->count == 0) {
 		rules->count = 1;
-		intern(rules, &broken); // so that there is room for it
+		intern_rule(rules, &broken); // so that there is room for it
 	}
 	count_row(rules, rule);
-	packed = intern(rules, rule);
+	packed = intern_rule(rules, rule);
 	if (packed == RULE_NONE) {
 		rules->lost++;
-		packed = intern(rules, &broken);
+		packed = intern_rule(rules, &broken);
 	}
 	return packed;
 }

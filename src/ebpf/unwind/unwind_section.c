@@ -69,7 +69,7 @@ static bool find_section(const struct elf_image *elf, const char *name, struct e
 }
 
 /* The smallest part of the file that holds both. False: they are not of one segment. */
-static bool join(const struct extent *a, const struct extent *b, struct extent *ret)
+static bool join_extents(const struct extent *a, const struct extent *b, struct extent *ret)
 {
 	const struct extent *low = a->offset < b->offset ? a : b;
 	const struct extent *high = low == a ? b : a;
@@ -95,7 +95,7 @@ bool unwind_section_eh_frame(const struct elf_image *elf, struct unwind_section 
 	if (find_section(elf, ".eh_frame", &section)) {
 		found.start = section.address;
 		found.end = section.address + section.size;
-		found.has_header = has_header && join(&header, &section, &both);
+		found.has_header = has_header && join_extents(&header, &section, &both);
 		if (!found.has_header)
 			both = section;
 	} else if (has_header && find_segment(elf, PT_LOAD, header.address, header.size, &both)) {

@@ -245,8 +245,8 @@ static struct err *open_module(const struct target_module *module, struct elf_im
 }
 
 /* Appends the rows of both; where the first has RULE_NONE or no row, those of the second. */
-static bool merge(const struct unwind_rows *first, const struct unwind_rows *second,
-		  struct unwind_rows *ret)
+static bool merge_rows(const struct unwind_rows *first, const struct unwind_rows *second,
+		       struct unwind_rows *ret)
 {
 	const struct unwind_row *a = first->list.items, *a_end = a + first->list.count;
 	const struct unwind_row *b = second->list.items, *b_end = b + second->list.count;
@@ -293,5 +293,5 @@ struct err *unwind_table_add(const struct target_module *module, struct unwind_r
 	if (unwind_section_debug_frame(elf, &section) &&
 	    !compile_section(&section, &code, rules, &second))
 		return err_no_memory();
-	return merge(&first, &second, ret) ? NULL : err_no_memory();
+	return merge_rows(&first, &second, ret) ? NULL : err_no_memory();
 }
