@@ -8,6 +8,7 @@
 #include "agent/ground/signal_bracket.h"
 #include "agent/hooks/guard.h"
 #include "agent/hooks/hooks.h"
+#include "agent/life/process.h"
 #include "agent/life/process_end.h"
 #include "agent/life/thread.h"
 #include "agent/life/toggle.h"
@@ -196,7 +197,7 @@ static void write_out(struct thread *thread, const struct guard_call *call,
 static bool is_stopped(void)
 {
 	hooks_resolve(); // this may be the first call of all
-	return toggle_is_off() && !toggle_settle_slow();
+	return toggle_is_off() && !process_settle_toggle_slow();
 }
 
 /*

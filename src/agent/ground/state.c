@@ -8,6 +8,7 @@ bool process_dispatched;
 uint8_t process_id[16];
 
 uint32_t toggle_state = TOGGLE_UNSETTLED;
+uint32_t toggle_wanted = TOGGLE_ON;
 uint32_t toggle_watched;
 uint32_t toggle_idle;
 bool toggle_started;

@@ -88,6 +88,7 @@ enum toggle_state {
 
 /* Kept across fork: a child begins as its parent was. Atomic. */
 extern uint32_t toggle_state hidden;   /* enum toggle_state */
+extern uint32_t toggle_wanted hidden;  /* enum toggle_state: what was asked for last */
 extern uint32_t toggle_watched hidden; /* toggle_is_watched() */
 extern uint32_t toggle_idle hidden;    /* toggle_is_idle() */
 extern bool toggle_started hidden;     /* by a request: older blocks are not known */

@@ -2,8 +2,8 @@
 
 #include "agent/event/allocator_code.h"
 #include "agent/hooks/allocation.h"
+#include "agent/life/process.h"
 #include "agent/life/thread.h"
-#include "agent/life/toggle.h"
 #include "agent/record/modules.h"
 
 #define NESTED_REACH 1024
@@ -109,7 +109,7 @@ never_inline struct thread *guard_enter_slow(struct guard_call *call)
 	}
 	// Recording is off. A thread that records asks admission.h; any other does not begin now.
 	if (toggle_is_off() && !(thread && (thread->cursor || thread->busy)) &&
-	    !toggle_settle_slow())
+	    !process_settle_toggle_slow())
 		return NULL;
 	switch (process_state()) {
 	case PROCESS_OFF:

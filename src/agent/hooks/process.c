@@ -10,10 +10,10 @@
 #include "agent/life/environment.h"
 #include "agent/life/exec_sight.h"
 #include "agent/life/fork.h"
+#include "agent/life/process.h"
 #include "agent/life/process_end.h"
 #include "agent/life/signal_chain.h"
 #include "agent/life/thread.h"
-#include "agent/life/toggle.h"
 #include "agent/record/fact_record.h"
 
 extern char **environ __attribute__((weak));
@@ -292,7 +292,7 @@ static void process_exits(int status, void *argument)
 static __attribute__((constructor)) void library_begins(void)
 {
 	hooks_resolve();
-	if (process_state() == PROCESS_NEW && (!toggle_is_off() || toggle_settle_slow()))
+	if (process_state() == PROCESS_NEW && (!toggle_is_off() || process_settle_toggle_slow()))
 		thread_begin_slow(false);
 	signal_chain_begin();
 	// Registered first, it runs last: after the program's own handlers and destructors. It is

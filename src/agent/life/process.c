@@ -22,7 +22,6 @@
 #include "agent/life/process_facts.h"
 #include "agent/life/thread.h"
 #include "agent/life/thread_ended.h"
-#include "agent/life/toggle.h"
 #include "agent/live/live.h"
 #include "agent/record/process_stop.h"
 #include "agent/record/record_sink.h"
@@ -107,7 +106,6 @@ bool process_read_settings(void)
 		return false;
 	}
 	choose_sink();
-	handler_queue_renew = thread_renew_slow;
 	process_stop_flush = slot_flush_all;
 	zero_memory_begin();
 	warn_unknown_placeholder(SETTING_OUTPUT);
@@ -263,13 +261,36 @@ static void allow_system_calls(void)
 	unwind_forbid_system_calls(false);
 }
 
+static bool settings_mean_stops(void)
+{
+	return config.value[SETTING_DISABLE_BY_DEFAULT] || config.value[SETTING_SIGNAL_TOGGLE];
+}
+
+bool process_settle_toggle_slow(void)
+{
+	uint32_t state = TOGGLE_UNSETTLED, first;
+
+	if (__atomic_load_n(&toggle_state, __ATOMIC_ACQUIRE) != TOGGLE_UNSETTLED ||
+	    !process_read_settings())
+		return false;
+	if (config.waits)
+		__atomic_store_n(&toggle_idle, 1, __ATOMIC_RELAXED);
+	else if (settings_mean_stops())
+		__atomic_store_n(&toggle_watched, 1, __ATOMIC_SEQ_CST);
+	first = config.value[SETTING_DISABLE_BY_DEFAULT] ? TOGGLE_OFF : TOGGLE_ON;
+	__atomic_store_n(&toggle_wanted, first, __ATOMIC_RELEASE);
+	__atomic_compare_exchange_n(&toggle_state, &state, first, false, __ATOMIC_RELEASE,
+				    __ATOMIC_RELAXED);
+	return !toggle_is_off();
+}
+
 bool process_prepare(void)
 {
 	if (process_state() == PROCESS_NEW && process_dispatched)
 		allow_system_calls();
 	// A child inherits the seccomp filter, but not the window to record in.
-	if (process_state() == PROCESS_NEW &&
-	    (process_system_calls_forbidden() || (toggle_is_off() && !toggle_settle_slow())))
+	if (process_state() == PROCESS_NEW && (process_system_calls_forbidden() ||
+					       (toggle_is_off() && !process_settle_toggle_slow())))
 		return false;
 	if (process)
 		return true;

@@ -14,6 +14,12 @@
 bool process_read_settings(void);
 
 /*
+ * Call when toggle_is_off(): it may mean only that the settings are not read yet. Reads them if
+ * possible. true: they were read now, and recording is on.
+ */
+bool process_settle_toggle_slow(void);
+
+/*
  * Returns whether a recording may begin: it is wanted, system calls are allowed, and there is
  * memory. Makes struct process and the agent's own stacks if they are missing. Runs on the caller's
  * stack.

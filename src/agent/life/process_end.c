@@ -94,7 +94,7 @@ void process_end_held_back(void)
  */
 static void write_end(struct thread *thread, enum trace_end reason, int status)
 {
-	struct fact_record record = {.kind = TRACE_RECORD_END, .has_time = true};
+	struct fact_record record = {.kind = TRACE_RECORD_END, .has_time = true}, sample;
 	uint64_t now = 0, outer;
 
 	if (!thread || !thread->cursor)
@@ -107,7 +107,8 @@ static void write_end(struct thread *thread, enum trace_end reason, int status)
 	}
 	outer = thread_begin_work(thread);
 	if (!process_system_calls_forbidden()) {
-		memory_use_write(thread);
+		if (memory_use_take(&sample))
+			fact_record_write(thread, &sample);
 		now = clock_monotonic_ns();
 	}
 	record.ticks = clock_ticks();

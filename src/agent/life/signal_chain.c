@@ -153,7 +153,7 @@ void signal_chain_begin(void)
 	static uint32_t begun;
 
 	if (toggle_is_off())
-		toggle_settle_slow();
+		process_settle_toggle_slow();
 	if (!real.sigaction || !process_read_settings() ||
 	    __atomic_exchange_n(&begun, 1, __ATOMIC_ACQUIRE))
 		return;

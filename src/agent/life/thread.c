@@ -155,6 +155,8 @@ void thread_renamed(void)
 /* Writes the thread's first record, unless it has, and goes on after its own end. */
 static void announce_thread(struct thread *thread)
 {
+	struct fact_record sample;
+
 	if (thread->announced)
 		return;
 	thread_record_begin(thread);
@@ -163,7 +165,8 @@ static void announce_thread(struct thread *thread)
 		process_facts_write(thread);
 		// So a program that does nothing for long has one. And `mallow run` learns what is
 		// ours.
-		memory_use_if_due(thread);
+		if (memory_use_take_due(&sample))
+			fact_record_write(thread, &sample);
 	}
 }
 
@@ -236,6 +239,7 @@ static struct thread *begin_in(const struct signal_bracket *bracket, struct thre
 {
 	struct beginning beginning = {.thread = own, .for_event = for_event};
 
+	handler_queue_renew = thread_renew_slow;
 	if (process_prepare())
 		signal_bracket_call(bracket, begin_here, &beginning);
 	// Not on a stack of our own, since the C library may call the program's allocator for it.

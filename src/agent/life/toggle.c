@@ -9,33 +9,9 @@
 #include "agent/life/thread.h"
 #include "agent/record/fact_record.h"
 
-// What was asked for last, and which process carries it out. Both are kept across fork; the thread
-// that holds the lock is not in the child (try_lock()).
-static uint32_t wanted = TOGGLE_ON; // atomic, enum toggle_state
-static int lock_owner;              // atomic, a process id; 0: free
-
-static bool settings_mean_stops(void)
-{
-	return config.value[SETTING_DISABLE_BY_DEFAULT] || config.value[SETTING_SIGNAL_TOGGLE];
-}
-
-bool toggle_settle_slow(void)
-{
-	uint32_t state = TOGGLE_UNSETTLED, first;
-
-	if (__atomic_load_n(&toggle_state, __ATOMIC_ACQUIRE) != TOGGLE_UNSETTLED ||
-	    !process_read_settings())
-		return false;
-	if (config.waits)
-		__atomic_store_n(&toggle_idle, 1, __ATOMIC_RELAXED);
-	else if (settings_mean_stops())
-		__atomic_store_n(&toggle_watched, 1, __ATOMIC_SEQ_CST);
-	first = config.value[SETTING_DISABLE_BY_DEFAULT] ? TOGGLE_OFF : TOGGLE_ON;
-	__atomic_store_n(&wanted, first, __ATOMIC_RELEASE);
-	__atomic_compare_exchange_n(&toggle_state, &state, first, false, __ATOMIC_RELEASE,
-				    __ATOMIC_RELAXED);
-	return !toggle_is_off();
-}
+// Which process carries out what was asked for last. Kept across fork, and the thread that holds
+// the lock is not in the child (try_lock()).
+static int lock_owner; // atomic, a process id; 0: free
 
 /* Writes the record. If a handler interrupted the agent, the record waits in `pending`. */
 static void write_or_keep(struct thread *thread, const struct fact_record *record)
@@ -103,7 +79,7 @@ static void stop_now(void)
 
 static void give_up(void)
 {
-	__atomic_store_n(&wanted, TOGGLE_OFF, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&toggle_wanted, TOGGLE_OFF, __ATOMIC_SEQ_CST);
 	__atomic_store_n(&toggle_state, TOGGLE_OFF, __ATOMIC_SEQ_CST);
 }
 
@@ -143,7 +119,7 @@ static bool try_lock(void)
 
 static bool is_as_wanted(uint32_t *state)
 {
-	*state = __atomic_load_n(&wanted, __ATOMIC_SEQ_CST);
+	*state = __atomic_load_n(&toggle_wanted, __ATOMIC_SEQ_CST);
 	return *state == __atomic_load_n(&toggle_state, __ATOMIC_SEQ_CST);
 }
 
@@ -168,7 +144,7 @@ static void carry_out(void)
 
 static bool is_settled(void)
 {
-	toggle_settle_slow();
+	process_settle_toggle_slow();
 	return __atomic_load_n(&toggle_state, __ATOMIC_ACQUIRE) != TOGGLE_UNSETTLED;
 }
 
@@ -188,7 +164,7 @@ void toggle_start(void)
 	if (config.unseen)
 		return config_say_unseen();
 	wake_waiter();
-	__atomic_store_n(&wanted, TOGGLE_ON, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&toggle_wanted, TOGGLE_ON, __ATOMIC_SEQ_CST);
 	carry_out();
 }
 
@@ -196,7 +172,7 @@ void toggle_stop(void)
 {
 	if (!is_settled() || process_is_borrowed())
 		return;
-	__atomic_store_n(&wanted, TOGGLE_OFF, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&toggle_wanted, TOGGLE_OFF, __ATOMIC_SEQ_CST);
 	carry_out();
 }
 
@@ -204,6 +180,6 @@ void toggle_flip(void)
 {
 	if (!is_settled() || process_is_borrowed())
 		return;
-	__atomic_fetch_xor(&wanted, TOGGLE_ON ^ TOGGLE_OFF, __ATOMIC_SEQ_CST);
+	__atomic_fetch_xor(&toggle_wanted, TOGGLE_ON ^ TOGGLE_OFF, __ATOMIC_SEQ_CST);
 	carry_out();
 }

@@ -22,12 +22,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/*
- * Call when toggle_is_off(): it may mean only that the settings are not read yet. Reads them if
- * possible. true: they were read now, and recording is on.
- */
-bool toggle_settle_slow(void);
-
 /* Starts the recording or goes on with it; stops it. No effect if it is so already. */
 void toggle_start(void);
 void toggle_stop(void);

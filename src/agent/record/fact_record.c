@@ -20,10 +20,11 @@ struct reservation {
 static void reserve_room(void *argument)
 {
 	struct reservation *reservation = argument;
+	struct fact_record sample;
 
 	reservation->ok = slot_roll(reservation->thread, reservation->size, reservation->use);
-	if (reservation->ok)
-		memory_use_if_due(reservation->thread);
+	if (reservation->ok && memory_use_take_due(&sample))
+		fact_record_write(reservation->thread, &sample);
 }
 
 static never_inline bool reserve_slow(struct thread *thread, size_t size, enum file_use use)

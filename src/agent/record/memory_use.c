@@ -125,12 +125,11 @@ static void leave_out_own(uint64_t *values)
 	file_write_header(&recording->file);
 }
 
-void memory_use_write(struct thread *thread)
+bool memory_use_take(struct fact_record *ret)
 {
 	char status[STATUS_SIZE];
 	uint64_t values[NAME_COUNT] = {0};
-	struct fact_record record = {
-		.kind = TRACE_RECORD_MEMORY, .has_time = true, .ticks = clock_ticks()};
+	uint64_t ticks = clock_ticks();
 	int fd = config.value[SETTING_MEMORY_SAMPLES]
 			 ? sys_open("/proc/self/status", O_RDONLY | O_CLOEXEC, 0)
 			 : -1;
@@ -139,7 +138,7 @@ void memory_use_write(struct thread *thread)
 	if (fd >= 0)
 		sys_close(fd);
 	if (size <= 0)
-		return;
+		return false;
 	status[size] = '\0';
 	for (const char *line = status; *line;) {
 		parse_line(line, values);
@@ -149,9 +148,10 @@ void memory_use_write(struct thread *thread)
 			line++;
 	}
 	leave_out_own(values);
+	*ret = (struct fact_record){.kind = TRACE_RECORD_MEMORY, .has_time = true, .ticks = ticks};
 	for (size_t i = 0; i < FIELD_PEAK; i++)
-		fact_record_add(&record, values[i]);
-	fact_record_write(thread, &record);
+		fact_record_add(ret, values[i]);
+	return true;
 }
 
 /* How far the next sample should be from the last: short runs want a curve, too. */
@@ -167,18 +167,18 @@ static uint64_t interval_at(uint64_t now)
 	return interval < longest ? interval : longest;
 }
 
-void memory_use_if_due(struct thread *thread)
+bool memory_use_take_due(struct fact_record *ret)
 {
 	uint64_t last = __atomic_load_n(&recording->last_sample_ns, __ATOMIC_RELAXED);
 	uint64_t now;
 
 	if (!config.value[SETTING_MEMORY_SAMPLES] || process_system_calls_forbidden())
-		return;
+		return false;
 	now = clock_monotonic_ns();
 	if (now - last < interval_at(now))
-		return;
+		return false;
 	// One thread wins; the others' samples would show the same.
-	if (__atomic_compare_exchange_n(&recording->last_sample_ns, &last, now, false,
-					__ATOMIC_RELAXED, __ATOMIC_RELAXED))
-		memory_use_write(thread);
+	return __atomic_compare_exchange_n(&recording->last_sample_ns, &last, now, false,
+					   __ATOMIC_RELAXED, __ATOMIC_RELAXED) &&
+	       memory_use_take(ret);
 }

@@ -2,15 +2,17 @@
 #ifndef MALLOW_AGENT_RECORD_MEMORY_USE_H
 #define MALLOW_AGENT_RECORD_MEMORY_USE_H
 
-struct thread;
+#include <stdbool.h>
 
-/* Writes a sample now, unless MEMORY_SAMPLES is 0. With `busy` set, in a signal bracket. */
-void memory_use_write(struct thread *thread);
+struct fact_record;
+
+/* Takes a sample now: makes the record. false: MEMORY_SAMPLES is 0. In a signal bracket. */
+bool memory_use_take(struct fact_record *ret);
 
 /*
  * The same if system calls are allowed, and the last sample is old enough: MEMORY_SAMPLES, or
  * sooner at the start of a run.
  */
-void memory_use_if_due(struct thread *thread);
+bool memory_use_take_due(struct fact_record *ret);
 
 #endif
