@@ -10,8 +10,8 @@
 #include <cmocka.h>
 
 #include "agent/live/live_threads.h"
+#include "agent/live/samples.h"
 #include "agent/live/sites.h"
-#include "agent/live/weight.h"
 #include "live_memory_fake.h"
 
 static struct sites *sites;

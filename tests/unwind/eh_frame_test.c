@@ -11,8 +11,8 @@
 
 #include <cmocka.h>
 
-#include "cfi/cfa_expression.h"
 #include "cfi/eh_frame.h"
+#include "cfi/rule_compile.h"
 
 #define RBP 6
 #define RIP 16

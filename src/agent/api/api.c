@@ -14,7 +14,6 @@
 #include "agent/life/toggle.h"
 #include "agent/record/fact_here.h"
 #include "agent/record/fact_record.h"
-#include "agent/record/thread_record.h"
 
 #define NAME_SIZE_MAX 1000 /* of marks and pools */
 #define EXPORT        __attribute__((visibility("default")))

@@ -5,7 +5,7 @@
 #include "agent/ground/signal_bracket.h"
 #include "agent/ground/state.h"
 #include "agent/ground/text.h"
-#include "agent/helper/report_helper.h"
+#include "agent/helper/helper.h"
 #include "agent/record/recording.h"
 #include "agent/report/report_sort.h"
 #include "agent/report/site_report.h"

@@ -4,7 +4,7 @@
 
 /*
  * Calls function(argument) on the stack that ends at `end`, a multiple of 16, and returns when the
- * function does. The caller must own that stack (own_stack.h).
+ * function does. The caller must own that stack (signal_bracket.h).
  */
 void own_stack_call(void (*function)(void *argument), void *argument, void *end)
 	__attribute__((visibility("hidden")));

@@ -5,8 +5,8 @@
 #include "agent/event/sink.h"
 #include "agent/event/thread.h"
 #include "agent/record/event_write.h"
+#include "agent/record/fact_record.h"
 #include "agent/record/record_sink.h"
-#include "agent/record/thread_record.h"
 
 /* Writes the event or holds it back. replaced: a realloc's old entry; 0: not held back. */
 static void write_or_hold(struct thread *thread, struct event *event, uint32_t replaced,

@@ -2,7 +2,7 @@
 
 #include "agent/arch/own_stack_call.h"
 #include "agent/arch/syscall.h"
-#include "agent/ground/own_stack.h"
+#include "agent/ground/own_pages.h"
 #include "agent/ground/state.h"
 
 // Signals that a write of ours can raise in this thread: beyond RLIMIT_FSIZE, or into a closed
@@ -10,6 +10,81 @@
 static const uint64_t own_signals = 1ull << (SIGXFSZ - 1) | 1ull << (SIGPIPE - 1);
 
 static const uint64_t all = ~0ull;
+
+#define OWN_STACKS     32   /* bits of process->own_stacks */
+#define OWN_STACK_SIZE 8192 /* the deepest path takes 5 KB (gcc -fcallgraph-info=su) */
+#define NAPS           200
+#define NAP_NS         100000
+
+// Kept across fork, as a copy.
+static uint8_t (*stacks)[OWN_STACK_SIZE];
+
+void own_stack_prepare(void)
+{
+	void *made = own_pages_allocate(OWN_STACKS * OWN_STACK_SIZE), *none = NULL;
+
+	// Another thread may have been first.
+	if (made && !__atomic_compare_exchange_n((void **)&stacks, &none, made, false,
+						 __ATOMIC_RELEASE, __ATOMIC_RELAXED))
+		own_pages_release(made, OWN_STACKS * OWN_STACK_SIZE);
+}
+
+static bool is_on_own_stack(void)
+{
+	return (uint64_t)__builtin_frame_address(0) - (uint64_t)stacks <
+	       OWN_STACKS * OWN_STACK_SIZE;
+}
+
+/* Bits of stacks in use. Wiped at fork: no thread of the child is in a slow path. */
+static uint32_t *stacks_in_use(void)
+{
+	return &process->own_stacks;
+}
+
+/* The number of a stack; -1: all are in use. */
+static int try_take_stack(void)
+{
+	uint32_t used = __atomic_load_n(stacks_in_use(), __ATOMIC_RELAXED);
+
+	while (~used) {
+		int number = __builtin_ctz(~used);
+
+		if (__atomic_compare_exchange_n(stacks_in_use(), &used, used | 1u << number, false,
+						__ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+			return number;
+	}
+	return -1;
+}
+
+/*
+ * Returns the end of a free stack; own_stack_give_back() when done. NULL: use the program's stack,
+ * because this already is one of ours, or none was free even after some 30 ms.
+ */
+static void *own_stack_take(void)
+{
+	static const struct timespec nap = {.tv_nsec = NAP_NS};
+
+	if (!stacks || is_on_own_stack())
+		return NULL;
+	for (int i = 0; i < NAPS; i++) {
+		int number = try_take_stack();
+
+		if (number >= 0)
+			return stacks[number] + OWN_STACK_SIZE;
+		// Another thread has just installed a seccomp filter.
+		if (process_system_calls_forbidden())
+			break;
+		sys_nanosleep(&nap);
+	}
+	return NULL;
+}
+
+static void own_stack_give_back(void *end)
+{
+	uint64_t number = (uint64_t)((uint8_t(*)[OWN_STACK_SIZE])end - stacks) - 1;
+
+	__atomic_fetch_and(stacks_in_use(), ~(1u << number), __ATOMIC_RELEASE);
+}
 
 /* Blocks all signals, without a look at those that are pending. */
 static void begin_quiet(struct signal_bracket *bracket)

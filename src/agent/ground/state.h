@@ -36,7 +36,7 @@ struct process {
 	/* Atomic. Grows when modules were unloaded, or memory of stacks may be gone: then threads
 	 * empty their caches. */
 	uint32_t epoch;
-	uint32_t own_stacks;        /* atomic: own_stack.h */
+	uint32_t own_stacks;        /* atomic: signal_bracket.h */
 	uint32_t next_stream;       /* atomic */
 	uint32_t threads_made;      /* atomic: thread->number */
 	uint32_t streams_begun;     /* atomic: streams that have a chunk in the file */

@@ -15,7 +15,6 @@
 #include "agent/record/fact_record.h"
 #include "agent/record/memory_use.h"
 #include "agent/record/slot.h"
-#include "agent/record/thread_record.h"
 #include "base/bytes.h"
 
 // thread_self points here while the thread is being set up: hooks let its calls pass.

@@ -20,7 +20,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "agent/helper/report_helper.h"
+#include "agent/helper/helper.h"
 #include "base/compiler.h"
 
 struct event;

@@ -6,9 +6,8 @@
 #include "agent/event/thread.h"
 #include "agent/ground/config.h"
 #include "agent/ground/next_functions.h"
-#include "agent/live/live_sampled.h"
 #include "agent/live/live_state.h"
-#include "agent/live/weight.h"
+#include "agent/live/samples.h"
 #include "agent/live_blocks/block_table_fast.h"
 
 /* SAMPLE. */

@@ -13,12 +13,12 @@
 #include "agent/ground/own_pages.h"
 #include "agent/ground/signal_bracket.h"
 #include "agent/live/live_count.h"
-#include "agent/live/live_sampled.h"
 #include "agent/live/live_stack.h"
+#include "agent/live/samples.h"
 #include "agent/live_blocks/live_memory.h"
 #include "agent/record/event_write.h"
+#include "agent/record/fact_record.h"
 #include "agent/record/record_sink.h"
-#include "agent/record/thread_record.h"
 #include "base/bytes.h"
 
 // In glibc since 2.32. By its name, for a program may have a copy of it, which then is the valid

@@ -16,9 +16,9 @@
 #include <stdint.h>
 
 #include "agent/arch/atomic_add.h"
+#include "agent/live/samples.h"
 #include "agent/live/site_parts.h"
 #include "agent/live/stack_index.h"
-#include "agent/live/weight.h"
 #include "base/compiler.h"
 #include "trace/live.h"
 

@@ -8,7 +8,6 @@
 #include "agent/record/modules.h"
 #include "agent/record/recording.h"
 #include "agent/record/slot.h"
-#include "agent/record/thread_record.h"
 #include "agent/unwind/leaf_cache.h"
 #include "trace/encode_event.h"
 

@@ -65,4 +65,21 @@ void fact_record_lost(const struct thread *thread, uint64_t count);
  */
 bool fact_record_reserve(struct thread *thread, size_t size);
 
+/*
+ * Records about a thread in its stream: its start, name, tag and end. All with `busy` set.
+ *
+ * Writes the first record of a thread, in a stream of its own or after the records of a thread that
+ * has ended. In a signal bracket.
+ */
+void thread_record_begin(struct thread *thread);
+
+/* Writes the thread's name if it is new. In a signal bracket. */
+void thread_record_name(struct thread *thread);
+
+/* Writes the thread's tag (mallow_set_tag) if its stream has another one. */
+void thread_record_tag(struct thread *thread);
+
+/* Writes the last record of a thread. In a signal bracket. */
+void thread_record_end(struct thread *thread);
+
 #endif

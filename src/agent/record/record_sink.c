@@ -4,7 +4,6 @@
 #include "agent/event/thread.h"
 #include "agent/record/event_write.h"
 #include "agent/record/fact_record.h"
-#include "agent/record/thread_record.h"
 
 /* For a thread with thread->selective: admission.h decides what becomes of the event. */
 static void allocate_selected(struct thread *thread, const struct event *event,

@@ -1,7 +1,7 @@
 /*
  * A write that keeps the program waiting for 100 ms at most. A thread whose file system hangs
  * (frozen, FUSE, a network's) cannot be interrupted. So a process that shares our memory and
- * descriptors makes the write, as in report_helper.c, and the thread waits for that one.
+ * descriptors makes the write, as in helper.c, and the thread waits for that one.
  *
  *	thread    ── clone ──► waits ───────► goes on      in 100 ms: the memory is its own again
  *	process                fstat, pwritev, exit        later: the memory belongs to the write

@@ -5,7 +5,7 @@
 #include "ebpf/bpf/kernel_shared.h"
 #include "ebpf/bpf_map.h"
 #include "ebpf/kernel/kernel_tracer.h"
-#include "ebpf/kernel/page_places.h"
+#include "ebpf/kernel/page_flags.h"
 #include "ebpf/kernel/slab_caches.h"
 
 struct kernel_bpf;

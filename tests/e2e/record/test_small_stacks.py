@@ -1,7 +1,7 @@
 """Programs that have little stack: how much of it the agent takes, and that this is not too much.
 
 BOUND is what docs/RELIABILITY.md promises: so much below the function that calls malloc, whatever the
-agent has to do. Its slow paths run on stacks of its own (src/agent/ground/own_stack.h).
+agent has to do. Its slow paths run on stacks of its own (src/agent/ground/signal_bracket.h).
 """
 import ctypes
 import resource

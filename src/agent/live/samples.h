@@ -1,3 +1,29 @@
+/* SAMPLE with MODE=live: what a block counts for in the table's sums, and which blocks are samples.
+ */
+#ifndef MALLOW_AGENT_LIVE_SAMPLES_H
+#define MALLOW_AGENT_LIVE_SAMPLES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "agent/ground/config.h"
+#include "base/compiler.h"
+
+/* What a block adds to sums: 1 and its size; more if it is a sample. */
+struct weight {
+	uint64_t calls, bytes;
+};
+
+/* The weight of a sample: 1 / the probability that it became one (admission.h). */
+struct weight weight_of_sample(uint64_t size, uint64_t mean);
+
+static inline struct weight weight_of(uint64_t size)
+{
+	uint64_t mean = config.value[SETTING_SAMPLE];
+
+	return likely(!mean) ? (struct weight){1, size} : weight_of_sample(size, mean);
+}
+
 /*
  * A counting Bloom filter, with one hash function, of the addresses of sampled blocks (SAMPLE with
  * MODE=live). Most blocks that end are no samples, and their ends go no further than this. Blocks
@@ -9,14 +35,6 @@
  *
  * Any thread, async-signal-safe.
  */
-#ifndef MALLOW_AGENT_LIVE_LIVE_SAMPLED_H
-#define MALLOW_AGENT_LIVE_LIVE_SAMPLED_H
-
-#include <stdbool.h>
-#include <stdint.h>
-
-#include "base/compiler.h"
-
 #define LIVE_SAMPLED (1u << 16)
 
 /*
