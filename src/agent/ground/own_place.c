@@ -36,22 +36,15 @@ static uint64_t vacant[VACANT];
 // How often the stretch was full or refused, and there was memory elsewhere.
 static uint32_t failures;
 
-static uint64_t random_page(void)
+static never_inline uint64_t choose_stretch_slow(void)
 {
-	uint64_t random = 0;
+	uint64_t chosen = ARCH_STRETCH_NEAR, none = 0, random = 0;
 
 	if (sys_getrandom(&random, sizeof(random)) != sizeof(random))
 		random = clock_ticks() ^ (uint64_t)&random >> 12; // both are different each time
-	return random % PAGES;
-}
-
-static never_inline uint64_t choose_stretch_slow(void)
-{
-	uint64_t chosen = ARCH_STRETCH_NEAR, none = 0;
-
 	if (sys_brk() > ARCH_STRETCH_NEAR - ARCH_STRETCH_DISTANCE)
 		chosen = ARCH_STRETCH_FAR;
-	__atomic_compare_exchange_n(&cursor, &none, random_page(), false, __ATOMIC_RELAXED,
+	__atomic_compare_exchange_n(&cursor, &none, random % PAGES, false, __ATOMIC_RELAXED,
 				    __ATOMIC_RELAXED);
 	__atomic_store_n(&stretch, chosen, __ATOMIC_RELEASE);
 	return chosen;

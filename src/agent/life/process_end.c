@@ -58,17 +58,6 @@ static void say_end(enum trace_end reason)
 	log_end();
 }
 
-/* The recording had stopped; end_reason says why. A private header's counters are written. */
-static void end_stopped(void)
-{
-	struct signal_bracket bracket;
-
-	__atomic_store_n(&process->header->state, TRACE_STATE_ENDED, __ATOMIC_RELEASE);
-	signal_bracket_begin(&bracket);
-	process_flush();
-	signal_bracket_end(&bracket);
-}
-
 void process_end_held_back(void)
 {
 	struct thread *thread = thread_self;
@@ -124,21 +113,11 @@ struct ending {
 	int status;
 };
 
-/* By this number readers notice a file of which whole streams are cut off. */
-static void count_streams(struct trace_header *header)
-{
-	uint32_t *streams = (uint32_t *)((char *)header + TRACE_STREAMS_OFFSET);
-
-	// A private slot comes into the file only if something is committed.
-	*streams = recording->file.header_private
-			   ? 0
-			   : __atomic_load_n(&process->streams_begun, __ATOMIC_RELAXED);
-}
-
 static void end_recording(void *argument)
 {
 	const struct ending *ending = argument;
 	struct trace_header *header = process->header;
+	uint32_t *streams = (uint32_t *)((char *)header + TRACE_STREAMS_OFFSET);
 
 	process_tell_again(true);
 	if (sink_holds_back())
@@ -146,7 +125,11 @@ static void end_recording(void *argument)
 	write_end(thread_self, ending->reason, ending->status);
 	header->end_reason = ending->reason;
 	header->end_status = (uint32_t)ending->status;
-	count_streams(header);
+	// By this number readers notice a file of which whole streams are cut off. A private slot
+	// comes into the file only if something is committed.
+	*streams = recording->file.header_private
+			   ? 0
+			   : __atomic_load_n(&process->streams_begun, __ATOMIC_RELAXED);
 	__atomic_store_n(&header->state, TRACE_STATE_ENDED, __ATOMIC_RELEASE);
 	if (!process_flush() && recording->file.late)
 		process_stop(TRACE_LOSS_WRITE_FAILED,
@@ -160,11 +143,17 @@ static void end_recording(void *argument)
 void process_end(enum trace_end reason, int status)
 {
 	struct ending ending = {reason, status};
+	struct signal_bracket bracket;
 
 	if (process_is_borrowed())
 		return;
-	if (process_state() == PROCESS_STOPPED)
-		end_stopped();
+	if (process_state() == PROCESS_STOPPED) {
+		// end_reason says why. A private header's counters are written.
+		__atomic_store_n(&process->header->state, TRACE_STATE_ENDED, __ATOMIC_RELEASE);
+		signal_bracket_begin(&bracket);
+		process_flush();
+		signal_bracket_end(&bracket);
+	}
 	if (process_state() != PROCESS_RECORDING)
 		return;
 	signal_bracket_run(end_recording, &ending);

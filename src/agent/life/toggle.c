@@ -77,20 +77,16 @@ static void stop_now(void)
 		write_switch(TRACE_RECORD_OFF);
 }
 
-static void give_up(void)
-{
-	__atomic_store_n(&toggle_wanted, TOGGLE_OFF, __ATOMIC_SEQ_CST);
-	__atomic_store_n(&toggle_state, TOGGLE_OFF, __ATOMIC_SEQ_CST);
-}
-
 /* The first start. If it fails, a later one may succeed. */
 static void begin_recording(void)
 {
 	process_try_again();
 	__atomic_store_n(&toggle_state, TOGGLE_ON, __ATOMIC_SEQ_CST);
 	thread_begin_slow(false);
-	if (process_state() != PROCESS_RECORDING)
-		give_up();
+	if (process_state() == PROCESS_RECORDING)
+		return;
+	__atomic_store_n(&toggle_wanted, TOGGLE_OFF, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&toggle_state, TOGGLE_OFF, __ATOMIC_SEQ_CST);
 }
 
 static void start_now(void)

@@ -198,20 +198,15 @@ static int open_in_memory(struct file *file, const char *kind)
 	return fd;
 }
 
-static int open_named(struct file *file, bool later_image)
+static int open_new(struct file *file, bool later_image)
 {
 	const char *pattern = config.text[SETTING_OUTPUT];
 	bool own_suffix = later_image && !output_name_has(pattern, 'p');
 
-	return open_first_free(file, pattern, own_suffix ? "child" : "");
-}
-
-static int open_new(struct file *file, bool later_image)
-{
 	if (config_is_live())
 		return open_in_memory(file, "mallow-live:");
 	if (!config.value[SETTING_STREAM_ONLY])
-		return open_named(file, later_image);
+		return open_first_free(file, pattern, own_suffix ? "child" : "");
 	file->bounded = config.value[SETTING_STREAM_BUFFER] != 0;
 	file->staying = TRACE_PAGE;
 	return open_in_memory(file, "mallow-stream:");

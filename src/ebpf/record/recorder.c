@@ -8,6 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/compiler.h"
 #include "ebpf/record/record_code.h"
 #include "ebpf/record/record_facts.h"
 #include "hosted/cleanup.h"
@@ -214,14 +215,6 @@ static void put_with_stack(struct recorder *recorder, const struct recorded *hea
 						 .frames = found.count});
 }
 
-static void put_failed(struct recorder *recorder, const struct recorded_call *call)
-{
-	const uint64_t fields[] = {operation_of(call), call->size};
-
-	put_with_stack(recorder, &call->head, call->stack, call->generation, TRACE_RECORD_FAILED,
-		       fields, 2);
-}
-
 static void put_free(struct recorder *recorder, const struct recorded_call *call)
 {
 	uint8_t operation = HOOK_OPERATION_OF(call->cookie);
@@ -235,30 +228,26 @@ static void put_free(struct recorder *recorder, const struct recorded_call *call
 			     &event, NULL, 0);
 }
 
-static void put_mapping(struct recorder *recorder, const struct recorded_map *map,
-			enum trace_record kind, const uint64_t *fields, size_t count)
-{
-	put_with_stack(recorder, &map->head, map->stack, map->generation, kind, fields, count);
-}
-
 static void put_map(struct recorder *recorder, const struct recorded_map *map)
 {
-	const uint64_t *in = map->arguments;
+	const uint64_t *in = map->arguments, *fields = in;
+	// The protection, the flags and the descriptor are ints.
+	const uint64_t mapped[] = {in[0],           map->address,           in[1], (uint32_t)in[2],
+				   (uint32_t)in[3], zigzag((int32_t)in[4]), in[5]};
+	const uint64_t moved[] = {in[0], in[1], map->address, in[2], (uint32_t)in[3]};
+	enum trace_record kind = TRACE_RECORD_MUNMAP;
+	size_t count = 2;
 
 	if (map->head.kind == EVENT_RECORD_MMAP) {
-		// The protection, the flags and the descriptor are ints.
-		const uint64_t fields[] = {
-			in[0],           map->address,           in[1], (uint32_t)in[2],
-			(uint32_t)in[3], zigzag((int32_t)in[4]), in[5]};
-
-		put_mapping(recorder, map, TRACE_RECORD_MMAP, fields, 7);
+		kind = TRACE_RECORD_MMAP;
+		fields = mapped;
+		count = ARRAY_COUNT(mapped);
 	} else if (map->head.kind == EVENT_RECORD_MREMAP) {
-		const uint64_t fields[] = {in[0], in[1], map->address, in[2], (uint32_t)in[3]};
-
-		put_mapping(recorder, map, TRACE_RECORD_MREMAP, fields, 5);
-	} else {
-		put_mapping(recorder, map, TRACE_RECORD_MUNMAP, in, 2);
+		kind = TRACE_RECORD_MREMAP;
+		fields = moved;
+		count = ARRAY_COUNT(moved);
 	}
+	put_with_stack(recorder, &map->head, map->stack, map->generation, kind, fields, count);
 }
 
 static void on_recorded(void *argument, const struct recorded *head)
@@ -266,14 +255,18 @@ static void on_recorded(void *argument, const struct recorded *head)
 	struct recorder *recorder = argument;
 	const struct recorded_call *call = (const void *)head;
 
-	if (head->kind == EVENT_RECORD_FREE)
+	if (head->kind == EVENT_RECORD_FREE) {
 		put_free(recorder, call);
-	else if (head->kind != EVENT_RECORD_ALLOC)
+	} else if (head->kind != EVENT_RECORD_ALLOC) {
 		put_map(recorder, (const void *)head);
-	else if (call->address)
+	} else if (call->address) {
 		put_alloc(recorder, call);
-	else
-		put_failed(recorder, call);
+	} else {
+		const uint64_t fields[] = {operation_of(call), call->size};
+
+		put_with_stack(recorder, head, call->stack, call->generation, TRACE_RECORD_FAILED,
+			       fields, 2);
+	}
 }
 
 static void on_thread_end(void *argument, const struct event *event)
