@@ -24,6 +24,11 @@ void *own_pages_allocate(size_t size)
 	return mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 }
 
+void own_pages_release(void *memory, size_t size)
+{
+	munmap(memory, size);
+}
+
 static int setup(void **state)
 {
 	(void)state;

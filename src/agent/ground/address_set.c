@@ -33,22 +33,6 @@ static uint64_t word_index(uint64_t address)
 	return (address & ((1u << ADDRESS_SET_LEAF_BITS) - 1)) >> (ADDRESS_SET_UNIT_BITS + 6);
 }
 
-/* What the pointer points to, made if it is missing. Of several makers the first wins. */
-static void *reach_node(void *pointer, size_t size)
-{
-	void **place = pointer, *there = __atomic_load_n(place, __ATOMIC_ACQUIRE), *made;
-
-	if (there)
-		return there;
-	made = own_pages_allocate(size);
-	if (!made)
-		return NULL;
-	if (__atomic_compare_exchange_n(place, &there, made, false, __ATOMIC_RELEASE,
-					__ATOMIC_ACQUIRE))
-		return made;
-	return there;
-}
-
 uint64_t *address_set_word(const struct address_set *set, uint64_t address)
 {
 	const struct address_set_top *top = __atomic_load_n(&set->top, __ATOMIC_ACQUIRE);
@@ -69,12 +53,15 @@ bool address_set_add(struct address_set *set, uint64_t address)
 	struct address_set_top *top;
 	struct address_set_middle *middle;
 	struct address_set_leaf *leaf;
+	bool own;
 
 	if (top_index(address) >= 1u << ADDRESS_SET_TOP_BITS)
 		return false;
-	top = reach_node(&set->top, sizeof(*top));
-	middle = top ? reach_node(&top->middles[top_index(address)], sizeof(*middle)) : NULL;
-	leaf = middle ? reach_node(&middle->leaves[middle_index(address)], sizeof(*leaf)) : NULL;
+	top = own_pages_once(&set->top, sizeof(*top), &own);
+	middle = top ? own_pages_once(&top->middles[top_index(address)], sizeof(*middle), &own)
+		     : NULL;
+	leaf = middle ? own_pages_once(&middle->leaves[middle_index(address)], sizeof(*leaf), &own)
+		      : NULL;
 	if (!leaf)
 		return false;
 	__atomic_fetch_or(&leaf->words[word_index(address)], address_set_bit(address),

@@ -18,6 +18,28 @@ void *own_pages_allocate(size_t size);
 void own_pages_release(void *memory, size_t size);
 
 /*
+ * What *place (an atomic pointer) points to; zeroed pages of that size, made now if it is NULL. Of
+ * several threads that make them the first wins, and *own is set for that one. NULL: no memory.
+ */
+static inline void *own_pages_once(void *place, size_t size, bool *own)
+{
+	void **at = place, *there = __atomic_load_n(at, __ATOMIC_ACQUIRE), *made;
+
+	*own = false;
+	if (there)
+		return there;
+	made = own_pages_allocate(size);
+	if (!made)
+		return NULL;
+	*own = __atomic_compare_exchange_n(at, &there, made, false, __ATOMIC_RELEASE,
+					   __ATOMIC_ACQUIRE);
+	if (*own)
+		return made;
+	own_pages_release(made, size);
+	return there;
+}
+
+/*
  * Prepares for a time without system calls (seccomp): reserves size bytes of address space. From
  * now on own_pages_allocate() takes from there, until own_pages_end_reserve(). Pages of the reserve
  * cost memory only once they are used. false: the kernel has no such space, and nothing changed.

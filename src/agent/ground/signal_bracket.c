@@ -21,12 +21,9 @@ static uint8_t (*stacks)[OWN_STACK_SIZE];
 
 void own_stack_prepare(void)
 {
-	void *made = own_pages_allocate(OWN_STACKS * OWN_STACK_SIZE), *none = NULL;
+	bool own;
 
-	// Another thread may have been first.
-	if (made && !__atomic_compare_exchange_n((void **)&stacks, &none, made, false,
-						 __ATOMIC_RELEASE, __ATOMIC_RELAXED))
-		own_pages_release(made, OWN_STACKS * OWN_STACK_SIZE);
+	own_pages_once(&stacks, OWN_STACKS * OWN_STACK_SIZE, &own);
 }
 
 static bool is_on_own_stack(void)

@@ -12,16 +12,10 @@ static size_t tier_size(uint32_t tier)
 /* Makes the tier after `tier` the last one. Nothing changes if there is no memory. */
 static void grow_tier(struct stack_index *index, uint32_t tier)
 {
-	uint64_t **place = &index->more[tier], *none = NULL, *made;
+	bool own;
 
-	if (!__atomic_load_n(place, __ATOMIC_ACQUIRE)) {
-		made = own_pages_allocate(tier_size(tier + 1));
-		if (!made)
-			return;
-		if (!__atomic_compare_exchange_n(place, &none, made, false, __ATOMIC_RELEASE,
-						 __ATOMIC_RELAXED))
-			own_pages_release(made, tier_size(tier + 1));
-	}
+	if (!own_pages_once(&index->more[tier], tier_size(tier + 1), &own))
+		return;
 	__atomic_compare_exchange_n(&index->last, &tier, tier + 1, false, __ATOMIC_SEQ_CST,
 				    __ATOMIC_RELAXED);
 }

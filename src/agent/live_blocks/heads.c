@@ -17,28 +17,6 @@ static size_t top_count(unsigned int map)
 	return (size_t)1 << (HEADS_ADDRESS_BITS - live_leaf_bits(map) - HEADS_MIDDLE_BITS);
 }
 
-/*
- * What a pointer points to, which is made if it is missing. If several threads make it, the first
- * one wins; *own is set for that one.
- */
-static void *reach_map(void *pointer, size_t size, bool *own)
-{
-	void **at = pointer, *there = __atomic_load_n(at, __ATOMIC_ACQUIRE), *made;
-
-	*own = false;
-	if (there)
-		return there;
-	made = own_pages_allocate(size);
-	if (!made)
-		return NULL;
-	*own = __atomic_compare_exchange_n(at, &there, made, false, __ATOMIC_RELEASE,
-					   __ATOMIC_ACQUIRE);
-	if (*own)
-		return made;
-	own_pages_release(made, size);
-	return there;
-}
-
 static void list_middle(struct heads *heads, struct heads_middle *middle, unsigned int map)
 {
 	middle->map = map;
@@ -57,8 +35,8 @@ uint32_t *heads_reach(struct heads *heads, unsigned int map, uint64_t address)
 
 	if (!heads_has_place(address))
 		return NULL;
-	top = reach_map(&heads->tops[map], top_count(map) * sizeof(*top), &own);
-	middle = top ? reach_map(&top[number / MIDDLE_LEAVES], sizeof(*middle), &own) : NULL;
+	top = own_pages_once(&heads->tops[map], top_count(map) * sizeof(*top), &own);
+	middle = top ? own_pages_once(&top[number / MIDDLE_LEAVES], sizeof(*middle), &own) : NULL;
 	if (!middle)
 		return NULL;
 	if (unlikely(own))
