@@ -151,7 +151,7 @@ static struct err *refuse_side(const struct route *route, const char *name, stru
 	const struct route *all = routes(&count);
 
 	for (size_t i = 0; i < count; i++)
-		if (all[i].groups & ROUTE_CHANGE && !strstr(all[i].path, "/<name>"))
+		if (all[i].groups & ROUTE_CHANGE)
 			buf_printf(&paths, " %s", all[i].path);
 	if (!buf_string(&paths))
 		return buf_finish(&paths);

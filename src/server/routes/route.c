@@ -35,6 +35,7 @@
 #define REGIONS    ROUTE_REGIONS
 #define MOMENTS    ROUTE_MOMENTS
 #define MERGED     ROUTE_MERGED
+#define NAMED      ROUTE_NAMED
 #define JSON       "application/json"
 #define TEXT       "text/plain; charset=utf-8"
 #define CSV        "text/csv; charset=utf-8"
@@ -91,7 +92,8 @@ struct capture {
 	size_t length;
 };
 
-static bool match(const char *pattern, const char *path, struct capture captures[3])
+/* Whether the path is a pattern's; name: or that and ROUTE_NAME. */
+static bool matches(const char *pattern, bool name, const char *path, struct capture captures[3])
 {
 	size_t captured = 0;
 
@@ -108,7 +110,7 @@ static bool match(const char *pattern, const char *path, struct capture captures
 			return false;
 		}
 	}
-	return !*path;
+	return !*path || (name && *path == '/' && path[1] && !strchr(path + 1, '/'));
 }
 
 /* Notes which recording is asked for, and opens it, unless the route does. */
@@ -131,7 +133,8 @@ struct err *route_find(struct request *request, struct reply *reply)
 
 	routes(&count);
 	for (size_t i = 0; i < count && !route; i++)
-		if (match(route_table[i].path, request->query.path, captures))
+		if (matches(route_table[i].path, route_table[i].groups & ROUTE_NAMED,
+			    request->query.path, captures))
 			route = &route_table[i];
 	if (!route)
 		return reply_refuse(reply, MHD_HTTP_NOT_FOUND,

@@ -36,7 +36,11 @@ enum route_group {
 	ROUTE_LIST = 67108864,
 	ROUTE_MOMENTS = 134217728,
 	ROUTE_MERGED = 33554432, /* no parameters: sums of sites are enough, without blocks */
+	ROUTE_NAMED = 268435456, /* no parameters: ROUTE_NAME may follow the path */
 };
+
+/* What browsers save an answer as. */
+#define ROUTE_NAME "/<name>"
 
 struct route {
 	const char *path;

@@ -163,10 +163,11 @@ static void put_response(struct json_writer *json, const char *status, const cha
 	json_end(json);
 }
 
-static void put_route(struct json_writer *json, const struct route *route)
+static void put_route(struct json_writer *json, struct buf *scratch, const struct route *route)
 {
 	static const char text[] = "text/plain; charset=utf-8";
 
+	put_path(json, scratch, route->path);
 	json_object(json);
 	json_key(json, "get");
 	json_object(json);
@@ -181,6 +182,17 @@ static void put_route(struct json_writer *json, const struct route *route)
 	json_end(json);
 	json_end(json);
 	json_end(json);
+}
+
+/* Writes the path of a route with ROUTE_NAME behind it. */
+static void put_named(struct json_writer *json, struct buf *scratch, struct route route)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "%s" ROUTE_NAME, route.path);
+	route.path = path;
+	route.text = "the same, with a name to save it as";
+	put_route(json, scratch, &route);
 }
 
 struct err *route_openapi(struct request *request, struct reply *reply)
@@ -204,8 +216,9 @@ struct err *route_openapi(struct request *request, struct reply *reply)
 	for (size_t i = 0; i < count; i++) {
 		if (all[i].groups & ROUTE_SCRIPTS)
 			continue; // has no answer
-		put_path(&json, &scratch, all[i].path);
-		put_route(&json, &all[i]);
+		put_route(&json, &scratch, &all[i]);
+		if (all[i].groups & ROUTE_NAMED)
+			put_named(&json, &scratch, all[i]);
 	}
 	json_end(&json);
 	json_key(&json, "components");
