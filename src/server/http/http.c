@@ -21,6 +21,8 @@
 #define DESCRIPTORS_OF_ONE 4u
 #define DESCRIPTORS_OF_ALL 16u
 
+LATE_LIBRARY_OPEN(mhd, MHD_FUNCTIONS, "libmicrohttpd.so.12")
+
 struct http_server {
 	struct MHD_Daemon *daemon;
 	struct exchange_context context;

@@ -1,22 +1,20 @@
-/* libmicrohttpd, opened when a server starts (hosted/late_library.h). */
+/* libmicrohttpd, opened when a server starts: after mhd_library_open() MHD_X() is mhd.X(). */
 #ifndef MALLOW_SERVER_HTTP_MHD_LIBRARY_H
 #define MALLOW_SERVER_HTTP_MHD_LIBRARY_H
 
 #include <microhttpd.h>
 
-#include "hosted/err.h"
+#include "hosted/late_library.h"
 
-/* MHD_X() is mhd.X(). */
-struct mhd_library {
-#define LATE(name) typeof(MHD_##name) *name;
-#include "server/http/mhd_library.def"
-#undef LATE
-};
+/* clang-format off */
+#define MHD_FUNCTIONS(F) \
+	F(MHD_, add_response_header) F(MHD_, create_response_from_buffer) \
+	F(MHD_, create_response_from_callback) F(MHD_, destroy_response) \
+	F(MHD_, get_connection_info) F(MHD_, get_connection_values) F(MHD_, get_version) \
+	F(MHD_, lookup_connection_value) F(MHD_, queue_response) \
+	F(MHD_, set_response_options) F(MHD_, start_daemon) F(MHD_, stop_daemon)
+/* clang-format on */
 
-/* Only after mhd_library_open(). */
-extern struct mhd_library mhd;
-
-/* Opens it, unless it is open. Any thread. */
-struct err *mhd_library_open(void);
+LATE_LIBRARY(mhd, MHD_FUNCTIONS);
 
 #endif

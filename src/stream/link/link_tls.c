@@ -19,6 +19,8 @@
 #define RECORD_FIRST 0x14
 #define RECORD_LAST  0x17
 
+LATE_LIBRARY_OPEN(gnutls, GNUTLS_FUNCTIONS, "libgnutls.so.30")
+
 static bool speaks_tls(const struct link *link)
 {
 	return (link->first_size < 1 ||
