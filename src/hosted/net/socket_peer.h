@@ -15,6 +15,12 @@ struct socket_trust {
 };
 
 /*
+ * How many characters a token has at least where other machines can guess at it. Who has seen a
+ * connection of streams can do so as fast as a machine can.
+ */
+#define SOCKET_TOKEN_LEAST 16
+
+/*
  * Returns NULL if the other end of a connected socket, of IP or a local one, belongs to somebody
  * who is trusted. The error names nobody and no address: put them in front (err_prefix()).
  *

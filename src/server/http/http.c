@@ -14,7 +14,6 @@
 #include "server/http/mhd_library.h"
 
 #define CONNECTIONS_MAX 256u
-#define TOKEN_LEAST     16          /* characters, where other machines may guess; as of streams */
 #define HEAD_MAX        (64u << 10) /* bytes of request line and headers */
 
 /* Descriptors. A connection has its socket, the copy for deadline.h, and files that it reads. */
@@ -100,10 +99,10 @@ struct err *http_code(struct http_server *server, char ret[SESSION_TEXT])
 
 static struct err *check_access(const struct http_options *options, const struct listening *at)
 {
-	if (options->token && !at->loopback && strlen(options->token) < TOKEN_LEAST)
+	if (options->token && !at->loopback && strlen(options->token) < SOCKET_TOKEN_LEAST)
 		return err_create("other machines can reach '%s', and a token of %zu characters "
 				  "can be guessed: %d are hard to",
-				  options->interface, strlen(options->token), TOKEN_LEAST);
+				  options->interface, strlen(options->token), SOCKET_TOKEN_LEAST);
 	if (at->loopback || options->trust.all || options->token)
 		return NULL;
 	return err_create("other machines can reach '%s': --token-file FILE keeps out who does not "

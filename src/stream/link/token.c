@@ -38,9 +38,9 @@ struct err *token_key(const char *token, struct link_key *ret)
 	struct err *err;
 	int status;
 
-	if (strlen(token) < TOKEN_LEAST)
+	if (strlen(token) < SOCKET_TOKEN_LEAST)
 		return err_create("a token has %d characters at least, and should be random",
-				  TOKEN_LEAST);
+				  SOCKET_TOKEN_LEAST);
 	err = gnutls_library_open();
 	if (err)
 		return err;

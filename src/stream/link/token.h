@@ -5,10 +5,10 @@
 #include "hosted/err.h"
 #include "stream/link/link.h"
 
-/* A shorter one is refused: who has seen a connection can guess at it as fast as a machine can. */
-#define TOKEN_LEAST 16
-
-/* Makes a link's key: docs/streaming.md, "The protocol". An error if the token is too short. */
+/*
+ * Makes a link's key: docs/streaming.md, "The protocol". An error if the token is shorter than
+ * SOCKET_TOKEN_LEAST.
+ */
 struct err *token_key(const char *token, struct link_key *ret);
 
 /*
