@@ -51,7 +51,7 @@ const condition = ([, name, kind, value, choices, text]) => ({
 	name, kind, value, text, choices: choices ? choices.split(' ') : null,
 });
 
-const answers = ['ANSWER', 'REPORT'].flatMap((name) => rows('server/page/answer.def', name)).map(answer);
+const answers = ['ANSWER', 'REPORT'].flatMap((name) => rows('server/routes/answer.def', name)).map(answer);
 const conditions = rows('analysis/filter/filter.def', 'FILTER').map(condition);
 if (answers.length < 10 || conditions.length < 10) throw new Error('generate.mjs: a .def file was not understood');
 

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "analysis/filter/filter.h"
-#include "server/data/query.h"
+#include "server/http/query.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -2,23 +2,32 @@
 
 #include <errno.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 
 #include "hosted/cleanup.h"
 #include "hosted/descriptors.h"
+#include "hosted/net/socket_place.h"
 #include "server/http/exchange.h"
 #include "server/http/head.h"
-#include "server/http/listen.h"
 #include "server/http/mhd_library.h"
 
 #define CONNECTIONS_MAX 256u
+#define ADDRESS_MAX     104
 #define HEAD_MAX        (64u << 10) /* bytes of request line and headers */
 
 /* Descriptors. A connection has its socket, the copy for deadline.h, and files that it reads. */
 #define DESCRIPTORS_OF_ONE 4u
 #define DESCRIPTORS_OF_ALL 16u
+
+/*
+ * How much of an answer the kernel may hold before the client takes it; connections inherit this.
+ * Left alone the kernel holds megabytes. Then the server would not notice for minutes that a slow
+ * client does read.
+ */
+#define SEND_ROOM (256 << 10)
 
 LATE_LIBRARY_OPEN(mhd, MHD_FUNCTIONS, "libmicrohttpd.so.12")
 
@@ -26,7 +35,7 @@ struct http_server {
 	struct MHD_Daemon *daemon;
 	struct exchange_context context;
 	struct session session;
-	char address[LISTEN_ADDRESS_MAX];
+	char address[ADDRESS_MAX];
 	/*
 	 * Connections of clients whose user is not trusted: a part of all, so that they keep nobody
 	 * out. They may have the token.
@@ -95,6 +104,43 @@ const char *http_address(const struct http_server *server)
 struct err *http_code(struct http_server *server, char ret[SESSION_TEXT])
 {
 	return session_code(&server->session, ret);
+}
+
+/* The socket that clients connect to. */
+struct listening {
+	int fd;
+	bool loopback;             /* only this machine can connect */
+	bool wildcard;             /* it listens on every interface */
+	char address[ADDRESS_MAX]; /* "http://127.0.0.1:8080" */
+};
+
+/* interface: an address or a host name. port 0: any free port. The caller closes ret->fd. */
+static struct err *listen_on(const char *interface, uint16_t port, struct listening *ret)
+{
+	struct socket_place place = {.port = port};
+	union socket_address bound = {0};
+	socklen_t size = sizeof(bound);
+	const int room = SEND_ROOM;
+	char text[SOCKET_TEXT];
+	auto_close int fd = -1;
+	struct err *err;
+
+	if (strlen(interface) >= sizeof(place.host))
+		return err_create("no interface '%s': it is too long", interface);
+	strcpy(place.host, interface);
+	err = socket_place_listen(&place, 0, &fd, &port);
+	if (err)
+		return err;
+	if (setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &room, sizeof(room)) < 0 ||
+	    getsockname(fd, &bound.any, &size) < 0)
+		return err_create_errno(errno, "cannot listen at %s, port %u", interface, port);
+	socket_address_text(&bound, text);
+	ret->fd = fd;
+	ret->loopback = socket_address_loopback(&bound);
+	ret->wildcard = socket_address_wildcard(&bound);
+	snprintf(ret->address, sizeof(ret->address), "http://%s", text);
+	fd = -1;
+	return NULL;
 }
 
 static struct err *check_access(const struct http_options *options, const struct listening *at)

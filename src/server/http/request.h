@@ -7,7 +7,7 @@
 #include "analysis/filter/moment.h"
 #include "server/data/catalog.h"
 #include "server/http/pause.h"
-#include "server/data/query.h"
+#include "server/http/query.h"
 #include "server/http/reply.h"
 
 struct request;

@@ -10,8 +10,8 @@
 #include "hosted/compressor.h"
 #include "hosted/encode.h"
 #include "hosted/intern.h"
-#include "server/page/ask.h"
 #include "server/page/page.h"
+#include "server/routes/route.h"
 
 #define VERSION 1
 
@@ -80,6 +80,47 @@ static struct err *put_packed(struct buf *out, const char *id, const struct buf 
 	base64_put(out, packed.data, packed.size);
 	buf_text(out, "</script>\n");
 	return NULL;
+}
+
+/* Appends what is left of a body. */
+static struct err *read_body(struct body *body, struct buf *buf)
+{
+	for (;;) {
+		char *room = buf_room(buf, BODY_PIECE);
+		ssize_t got = room ? body_read(body, room, BODY_PIECE) : 0;
+
+		if (got < 0)
+			return err_create(
+				"an answer could not be made: no memory, or its file changed");
+		if (got == 0)
+			return NULL;
+		buf->size += (size_t)got;
+	}
+}
+
+/*
+ * Asks the server without a socket: the same request, route and answer as by HTTP, so that nothing
+ * is computed or formatted a second time. Appends the body of the answer to buf. target: a path
+ * with its query, as a client sends it. *status: HTTP's; if it is not 200, the body is a line of
+ * text that says why. The error is the machine's.
+ */
+static struct err *ask(struct catalog *catalog, const char *target, struct buf *buf,
+		       unsigned int *status)
+{
+	cleanup(request_deinit) struct request request = {.catalog = catalog};
+	cleanup(reply_deinit) struct reply reply = {0};
+	struct err *err;
+
+	buf_init(&request.filter_key);
+	err = reply_refuse_err(&reply, query_parse(target, &request.query));
+	if (!err && !reply.status)
+		err = route_find(&request, &reply);
+	if (!err && !reply.status)
+		err = request.route->answer(&request, &reply);
+	if (err)
+		return err;
+	*status = reply.status;
+	return read_body(reply.body, buf);
 }
 
 /* Asks, and writes the answer; or says in the list why there is none. of: the page's question. */

@@ -7,8 +7,7 @@
  *	…
  *
  * What is in these scripts is JSON, packed by gzip, as base64. The questions are the page's own
- * list (web/src/file/questions.txt). Each is asked as by HTTP (ask.h), so every number is the
- * server's.
+ * list (web/src/file/questions.txt). Each is asked as by HTTP, so every number is the server's.
  */
 #ifndef MALLOW_SERVER_PAGE_HTML_FILE_H
 #define MALLOW_SERVER_PAGE_HTML_FILE_H

@@ -5,7 +5,6 @@
 
 #include "analysis/filter/filter_maps.h"
 #include "base/compiler.h"
-#include "server/http/request_query.h"
 
 #define FILTER     ROUTE_FILTER
 #define BLOCKS     ROUTE_BLOCKS
@@ -142,7 +141,7 @@ struct err *route_find(struct request *request, struct reply *reply)
 	request->route = route;
 	if (route->groups & ROUTE_SCRIPTS)
 		return route_refuse_scripts(reply);
-	err = request_take_query(request, reply);
+	err = query_take(request, reply);
 	if (!err && !reply->status && captures[0].text)
 		err = take_id(request, route, &captures[0], reply);
 	request->rest = captures[1].text;

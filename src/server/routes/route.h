@@ -46,7 +46,7 @@ struct route {
 	const char *path;
 	unsigned int groups; /* enum route_group, combined */
 	const char *type;    /* the Content-Type */
-	const char *shape;   /* for answer_schema_put() */
+	const char *shape;   /* a type of answer.def */
 	const char *text;
 	route_answer *answer;
 };

@@ -9,8 +9,71 @@
 #include "report/csv/csv_report.h"
 #include "server/answers/rest_json.h"
 #include "server/routes/route.h"
-#include "server/answers/rows.h"
+#include "server/data/selection.h"
 #include "trace/operation.h"
+
+/* The rows of a page of blocks, in the order that the request asks for. */
+struct rows {
+	uint32_t *chosen; /* the rows of the page; NULL: `walk` finds them */
+	uint64_t next;    /* index into chosen */
+	struct block_cursor walk;
+	uint64_t left; /* how many rows of the page are left */
+};
+
+/* Accepts a zeroed struct. */
+static void rows_deinit(struct rows *rows)
+{
+	free(rows->chosen);
+	*rows = (struct rows){0};
+}
+
+/* Copies the rows: another request may replace them while this page is being written. */
+static struct err *copy_rows(const uint32_t *chosen, struct rows *rows)
+{
+	rows->chosen = malloc(rows->left * sizeof(*chosen));
+	if (!rows->chosen)
+		return err_no_memory();
+	memcpy(rows->chosen, chosen, rows->left * sizeof(*chosen));
+	return NULL;
+}
+
+/*
+ * Begins the page that the request asks for. The selection must outlive it. Call it under the lock.
+ */
+static struct err *begin_rows(struct request *request, struct selection *selection,
+			      struct rows *ret)
+{
+	enum selection_order order = request->choices[PARAMETER_BLOCK_SORT];
+	bool descending = request_descends(request, order >= SELECTION_BY_SIZE);
+	const struct block_pages *ranks;
+	const uint32_t *chosen;
+	uint64_t first, end;
+	struct err *err;
+
+	request_page(request, selection->count, &first, &end);
+	*ret = (struct rows){.left = end - first};
+	if (!ret->left)
+		return NULL;
+	err = selection_top(request->dataset, selection, order, descending, first, end, &chosen);
+	if (err)
+		return err;
+	if (chosen)
+		return copy_rows(chosen, ret);
+	err = selection_ranks(request->dataset, selection, order, &ranks);
+	if (!err)
+		block_cursor_begin(ranks, first, descending, &ret->walk);
+	return err;
+}
+
+/* *ret: the next row. false: there is none left. */
+static bool next_row(struct rows *rows, uint64_t *ret)
+{
+	if (!rows->left)
+		return false;
+	rows->left--;
+	*ret = rows->chosen ? rows->chosen[rows->next++] : block_cursor_next(&rows->walk);
+	return true;
+}
 
 struct format;
 
@@ -297,7 +360,7 @@ static struct err *make_page(void *state, struct buf *buf, bool *done)
 	page->begun = true;
 	dataset_lock(page->dataset);
 	while (!err && buf->size < BODY_PIECE && !*done) {
-		if (!rows_next(&page->rows, &row))
+		if (!next_row(&page->rows, &row))
 			*done = true;
 		else
 			err = page->format->put(page, row);
@@ -320,7 +383,7 @@ static struct err *answer(struct request *request, struct reply *reply, const st
 	dataset_lock(request->dataset);
 	err = request_select(request, reply, &selection);
 	if (!err && selection)
-		err = rows_begin(request, selection, &rows);
+		err = begin_rows(request, selection, &rows);
 	if (!err && rows.left && format != &raw_format && !request->dataset->facts->live)
 		err = recording_block_chains(request->dataset->recording, &chains);
 	if (!err && chains && format == &json_format)
