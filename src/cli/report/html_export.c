@@ -8,8 +8,6 @@
 #include "hosted/cleanup.h"
 #include "hosted/file_name.h"
 
-CLEANUP_DEFINE(struct catalog *, catalog_destroy);
-
 /* What the page calls the recording: /proc/PID/fd/N is nothing without its folders. */
 static const char *name_of(const char *path)
 {

@@ -6,8 +6,6 @@
 #include "cli/serve/serving.h"
 #include "hosted/cleanup.h"
 
-CLEANUP_DEFINE(struct catalog *, catalog_destroy);
-
 void run_serve(const struct run_images *images)
 {
 	cleanup(catalog_destroy_at) struct catalog *catalog = NULL;

@@ -88,8 +88,6 @@ static const struct option_spec options_of_serve[] = {
 			.standard = "a quarter of the machine's"},
 };
 
-CLEANUP_DEFINE(struct catalog *, catalog_destroy);
-
 /* What is served when no recording is named: the user's own of the working directory. */
 static char *here[] = {"."};
 

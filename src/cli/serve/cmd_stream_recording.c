@@ -29,8 +29,6 @@ static const struct option_spec options_of_stream_recording[] = {
 	[DESCRIPTOR] = {.name = "fd", .value = "N", .text = "where the recording is open"},
 };
 
-CLEANUP_DEFINE(struct sender *, sender_destroy);
-
 static void nap(void)
 {
 	const struct timespec time = {.tv_nsec = LOOK_MS * 1000000};

@@ -12,8 +12,6 @@
 #include "hosted/cleanup.h"
 #include "hosted/encode.h"
 
-CLEANUP_DEFINE(struct http_server *, http_stop);
-
 /* Adds advice: most often another `mallow serve` listens there. */
 static struct err *with_advice(struct err *err)
 {

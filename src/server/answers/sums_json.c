@@ -6,7 +6,7 @@
 #include "base/compiler.h"
 #include "hosted/cleanup.h"
 #include "hosted/map.h"
-#include "server/bytehound/group_json.h"
+#include "server/answers/group_json.h"
 #include "server/answers/rest_json.h"
 
 static void put_all(struct json_writer *json, const struct sums *sums)

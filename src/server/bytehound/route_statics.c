@@ -15,8 +15,6 @@
 #define STATICS   "__static_initialization_and_destruction_0(?!.*constprop)"
 #define CONSTANTS "__static_initialization_and_destruction_0.*constprop"
 
-CLEANUP_DEFINE(struct selection *, selection_release);
-
 /* What was allocated for a line; at first one for each site. */
 struct place {
 	const char *file; /* NULL: not for a static */

@@ -10,8 +10,6 @@
 #include "server/routes/route.h"
 #include "server/data/selection.h"
 
-CLEANUP_DEFINE(struct selection *, selection_release);
-
 /* *ret: the tree; NULL if the request was refused. Call it under the lock. */
 static struct err *find_tree(struct request *request, struct reply *reply, struct source_tree **ret)
 {

@@ -37,6 +37,7 @@ struct catalog_options {
 struct err *catalog_create(const struct catalog_options *options, struct catalog **ret);
 /* Accepts NULL. No request may be under way. */
 void catalog_destroy(struct catalog *catalog);
+CLEANUP_DEFINE(struct catalog *, catalog_destroy);
 
 /* What it was created with; as long as the catalog. */
 const struct catalog_options *catalog_options(const struct catalog *catalog);

@@ -7,7 +7,7 @@
 #include "analysis/names/anonymous.h"
 #include "analysis/views/frame_calls.h"
 #include "hosted/cleanup.h"
-#include "server/bytehound/group_json.h"
+#include "server/answers/group_json.h"
 #include "server/data/selection.h"
 #include "symbols/symbolizer.h"
 
@@ -56,7 +56,6 @@ void dataset_release(struct dataset *dataset)
 	pthread_mutex_destroy(&dataset->lock);
 	free(dataset);
 }
-CLEANUP_DEFINE(struct dataset *, dataset_release);
 
 /* *ret: without a recording. */
 static struct err *create(struct dataset **ret)

@@ -21,6 +21,7 @@
 #include "analysis/growing/growing.h"
 #include "analysis/merge/merge.h"
 #include "analysis/views/timeline.h"
+#include "hosted/cleanup.h"
 #include "server/answers/frame_json.h"
 
 #define DATASET_SELECTIONS 4
@@ -113,6 +114,7 @@ struct err *dataset_open_side(struct dataset *of, const struct diff *diff, int s
 struct dataset *dataset_hold(struct dataset *dataset);
 /* Accepts NULL. */
 void dataset_release(struct dataset *dataset);
+CLEANUP_DEFINE(struct dataset *, dataset_release);
 
 /*
  * Whether the caller's reference is the only one. The caller must keep others from taking one

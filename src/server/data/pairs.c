@@ -5,8 +5,6 @@
 #include "hosted/cleanup.h"
 #include "server/data/recent.h"
 
-CLEANUP_DEFINE(struct dataset *, dataset_release);
-
 void pairs_init(struct pairs *pairs)
 {
 	*pairs = (struct pairs){0};

@@ -20,8 +20,6 @@ void selection_release(struct selection *selection)
 	free(selection->key);
 	free(selection);
 }
-CLEANUP_DEFINE(struct selection *, selection_release);
-
 static struct selection *hold(struct selection *selection)
 {
 	__atomic_add_fetch(&selection->references, 1, __ATOMIC_RELAXED);

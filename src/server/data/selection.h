@@ -8,6 +8,7 @@
 #include "analysis/blocks/block_pages.h"
 #include "analysis/blocks/block_top.h"
 #include "analysis/filter/filter.h"
+#include "hosted/cleanup.h"
 #include "server/data/dataset.h"
 
 /* In the order of sort_by's choices in parameter.def. */
@@ -41,6 +42,7 @@ struct err *selection_find(struct dataset *dataset, const struct filter *filter,
 			   struct selection **ret);
 /* Accepts NULL. */
 void selection_release(struct selection *selection);
+CLEANUP_DEFINE(struct selection *, selection_release);
 
 /*
  * *ret: the rows [first, end) in that order, valid until the next call. *ret NULL: to sort all

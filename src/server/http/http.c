@@ -94,7 +94,6 @@ void http_stop(struct http_server *server)
 	session_deinit(&server->session);
 	free(server);
 }
-CLEANUP_DEFINE(struct http_server *, http_stop);
 
 const char *http_address(const struct http_server *server)
 {

@@ -7,7 +7,7 @@
 
 #include <stdint.h>
 
-#include "hosted/err.h"
+#include "hosted/cleanup.h"
 #include "hosted/net/socket_peer.h"
 #include "server/data/catalog.h"
 #include "server/http/session.h"
@@ -39,5 +39,6 @@ struct err *http_code(struct http_server *server, char ret[SESSION_TEXT]);
 
 /* Ends all connections, whatever they are doing. Accepts NULL. */
 void http_stop(struct http_server *server);
+CLEANUP_DEFINE(struct http_server *, http_stop);
 
 #endif

@@ -8,7 +8,6 @@
 
 #include "hosted/cleanup.h"
 #include "hosted/compressor.h"
-#include "hosted/compressor.h"
 
 /*
  * make() ──► plain ──────────────────────────► body_read()

@@ -10,7 +10,6 @@
 #define MAX_STANDARD 20000
 
 CLEANUP_DEFINE(struct flame *, flame_destroy);
-CLEANUP_DEFINE(struct selection *, selection_release);
 
 static const char *const metrics[FLAME_METRICS] = {
 	[FLAME_PEAK] = "peak",           [FLAME_TOTAL] = "total",   [FLAME_CALLS] = "calls",

@@ -7,8 +7,6 @@
 
 #define SECONDS_MAX 3600u
 
-CLEANUP_DEFINE(struct dataset *, dataset_release);
-
 /* Answers with a profile. since: only the changes since that; NULL: everything. */
 static struct err *put_profile(struct dataset *dataset, const struct dataset *since,
 			       struct reply *reply)

@@ -5,7 +5,7 @@
 #include "analysis/views/series_stored.h"
 #include "base/compiler.h"
 #include "hosted/cleanup.h"
-#include "server/bytehound/group_json.h"
+#include "server/answers/group_json.h"
 #include "server/answers/rest_json.h"
 #include "server/routes/route.h"
 #include "server/data/selection.h"

@@ -17,7 +17,6 @@
 #include "server/data/selection.h"
 
 CLEANUP_DEFINE(struct tree *, tree_destroy);
-CLEANUP_DEFINE(struct selection *, selection_release);
 CLEANUP_DEFINE(struct recording *, recording_close);
 CLEANUP_DEFINE(struct diff *, diff_destroy);
 

@@ -9,7 +9,7 @@
 
 #include "analysis/views/space.h"
 #include "hosted/cleanup.h"
-#include "server/bytehound/group_json.h"
+#include "server/answers/group_json.h"
 #include "server/answers/rest_json.h"
 #include "server/routes/route.h"
 #include "server/data/selection.h"

@@ -5,13 +5,12 @@
 #include "hosted/cleanup.h"
 #include "report/json/info_json.h"
 #include "report/json/json_report.h"
-#include "server/bytehound/group_json.h"
+#include "server/answers/group_json.h"
 #include "server/routes/route.h"
 #include "server/data/selection.h"
 
 CLEANUP_DEFINE(struct recording *, recording_close);
 CLEANUP_DEFINE(struct series *, series_destroy);
-CLEANUP_DEFINE(struct selection *, selection_release);
 
 /* What the answer is made of. */
 struct summarized {

@@ -251,7 +251,6 @@ static struct err *start(struct sender *sender)
 	}
 	return number ? err_create_errno(number, "cannot start a thread") : NULL;
 }
-CLEANUP_DEFINE(struct sender *, sender_destroy);
 
 struct err *sender_create(const struct sender_options *options, struct sender **ret)
 {

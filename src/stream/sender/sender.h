@@ -29,6 +29,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "hosted/cleanup.h"
 #include "stream/link/link.h"
 
 struct sender;
@@ -53,6 +54,7 @@ struct sender_options {
 struct err *sender_create(const struct sender_options *options, struct sender **ret);
 /* Ends all connections. Accepts NULL. */
 void sender_destroy(struct sender *sender);
+CLEANUP_DEFINE(struct sender *, sender_destroy);
 
 /*
  * Adds a recording. fd: its file, open for reading alone, as who can write counts as the program;

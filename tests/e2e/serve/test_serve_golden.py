@@ -26,7 +26,7 @@ GOLDEN = TOP / "tests" / "golden" / "serve"
 SERVER = TOP / "src" / "server"
 # {name: [[member, type]]} of answer.def, and {path: name} of routes that answer so.
 REPORTS = {name: [member.split(":") for member in "".join(re.findall(r'"(.*?)"', members)).split()] for name, members
-           in re.findall(r'^REPORT\((\w+),\s+((?:"[^"]*"\s*)+),', (SERVER / "page" / "answer.def").read_text(), re.M)}
+           in re.findall(r'^REPORT\((\w+),\s+((?:"[^"]*"\s*)+),', (SERVER / "routes" / "answer.def").read_text(), re.M)}
 REPORT_OF = {path: name for path, name in re.findall(r'^ROUTE\(\w+, "([^"]+)", .*?, JSON, "(\w+)"',
              (SERVER / "routes" / "route.def").read_text(), re.M) if name in REPORTS}
 PLAIN = {"unsigned": {"type": "integer", "minimum": 0}, "number": {"type": "number"}, "boolean": {"type": "boolean"},

@@ -1,6 +1,6 @@
 /* A group of blocks (block_groups.h) as JSON: what it is called, and what conditions know it by. */
-#ifndef MALLOW_SERVER_BYTEHOUND_GROUP_JSON_H
-#define MALLOW_SERVER_BYTEHOUND_GROUP_JSON_H
+#ifndef MALLOW_SERVER_ANSWERS_GROUP_JSON_H
+#define MALLOW_SERVER_ANSWERS_GROUP_JSON_H
 
 #include "analysis/groups/block_groups.h"
 #include "server/data/columns.h"

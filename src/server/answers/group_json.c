@@ -1,4 +1,4 @@
-#include "server/bytehound/group_json.h"
+#include "server/answers/group_json.h"
 
 #include "analysis/breakdown/breakdown.h"
 #include "analysis/names/own_code.h"
