@@ -2,7 +2,7 @@
 #include <stdio.h>
 
 #include "check.h"
-#include "stream/receiver/strangers.h"
+#include "stream/link/strangers.h"
 
 static void each_is_named_once_and_few_at_all(void **state)
 {

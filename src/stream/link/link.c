@@ -10,7 +10,6 @@
 #include "hosted/cleanup.h"
 #include "hosted/now.h"
 #include "stream/link/link_inside.h"
-#include "stream/link/link_tls.h"
 
 /* What is received in pieces of this size goes to its place directly, not through the buffer. */
 #define DIRECT_LEAST (16u << 10)

@@ -1,11 +1,10 @@
-#include "stream/link/link_tls.h"
-
 #include <errno.h>
 #include <poll.h>
 #include <string.h>
 #include <sys/socket.h>
 
 #include "stream/link/gnutls_library.h"
+#include "stream/link/link_inside.h"
 
 /*
  * TLS 1.3 and nothing else; the pre-shared key with an ephemeral one, so that who learns the token

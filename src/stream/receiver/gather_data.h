@@ -9,9 +9,8 @@
 #include "stream/link/link_set.h"
 #include "stream/link/message.h"
 #include "stream/modules/module_store.h"
-#include "stream/modules/module_walk.h"
 #include "stream/modules/named_modules.h"
-#include "stream/receiver/strangers.h"
+#include "stream/link/strangers.h"
 #include "trace/format.h"
 
 #define INCOMING_NAME_MAX 320

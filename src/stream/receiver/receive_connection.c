@@ -5,8 +5,7 @@
 #include "hosted/now.h"
 #include "stream/link/foreign_text.h"
 #include "stream/receiver/gather_data.h"
-#include "stream/link/greeting.h"
-#include "stream/link/message_take.h"
+#include "stream/link/link_message.h"
 
 #define ACKNOWLEDGE_EACH 64u                  /* writes */
 #define ACKNOWLEDGE_NS   UINT64_C(1000000000) /* … or so long after the first of them */
@@ -238,8 +237,8 @@ static struct err *take_message(struct receiving *receiving, const struct messag
 static struct err *take_one(struct receiving *receiving, bool *closed)
 {
 	struct message message;
-	struct err *err =
-		message_take(receiving->link, receiving->peer, receiving->in, &message, closed);
+	struct err *err = link_message_take(receiving->link, receiving->peer, receiving->in,
+					    &message, closed);
 
 	return err || *closed ? err : take_message(receiving, &message);
 }
@@ -282,8 +281,8 @@ static struct err *greet(struct receiving *receiving)
 
 	memcpy(own.number, receiving->gather->number, sizeof(own.number));
 	memcpy(own.host, receiving->gather->host, sizeof(own.host));
-	err = greeting_exchange(receiving->link, &receiving->gather->options.trust, &own, &other,
-				receiving->peer);
+	err = link_message_greet(receiving->link, &receiving->gather->options.trust, &own, &other,
+				 receiving->peer);
 	if (err)
 		return err;
 	link_set_trust(&receiving->gather->links, receiving->link);

@@ -8,9 +8,8 @@
  *	…
  *	changes_look(changes, CHANGES_LAST, &sink);     nobody writes the recording any more
  *
- *	changes.c        the header page, and which of the two it is
+ *	changes.c        the header page; a live table: pages that differ
  *	chunk_changes.c  a recording of events: sealed chunks, slots
- *	page_changes.c   a live table: pages that differ
  */
 #ifndef MALLOW_STREAM_SENDER_CHANGES_H
 #define MALLOW_STREAM_SENDER_CHANGES_H

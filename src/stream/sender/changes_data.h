@@ -86,6 +86,5 @@ uint64_t changes_next_data(const struct changes *changes, uint64_t offset, uint6
 
 /* One look. The header page is the caller's. */
 struct err *chunk_changes_look(struct changes *changes, enum changes_look which);
-struct err *page_changes_look(struct changes *changes);
 
 #endif

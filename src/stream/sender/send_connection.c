@@ -3,14 +3,15 @@
 #include "hosted/cleanup.h"
 #include "hosted/now.h"
 #include "stream/link/foreign_text.h"
-#include "stream/link/message_take.h"
+#include "stream/link/link_message.h"
 #include "stream/sender/sender_data.h"
 
-#define LOOK_MS      100        /* between two looks; … */
-#define HURRY_MS     10         /* … once the program has ended, … */
-#define LOOK_MS_MOST 2000       /* … and at most, if a look takes long */
-#define LOOK_PART    20         /* a look is one part of so many of the time, … */
-#define LOOK_MORE    (1u << 20) /* … but after so many bytes the next one follows at once */
+#define LOOK_MS      100          /* between two looks; … */
+#define HURRY_MS     10           /* … once the program has ended, … */
+#define LOOK_MS_MOST 2000         /* … and at most, if a look takes long */
+#define LOOK_PART    20           /* a look is one part of so many of the time, … */
+#define LOOK_MORE    (1u << 20)   /* … but after so many bytes the next one follows at once */
+#define FLUSH_SIZE   (256u << 10) /* messages go in packets of so many bytes */
 #define NS_PER_MS    UINT64_C(1000000)
 
 static struct err *fault(const struct connection *connection, const char *what)
@@ -69,8 +70,8 @@ static struct err *take_one(struct connection *connection)
 {
 	struct message message;
 	bool closed;
-	struct err *err =
-		message_take(connection->link, connection->peer, connection->in, &message, &closed);
+	struct err *err = link_message_take(connection->link, connection->peer, connection->in,
+					    &message, &closed);
 
 	if (err)
 		return err;
@@ -80,6 +81,7 @@ static struct err *take_one(struct connection *connection)
 	return take_message(connection, &message);
 }
 
+/* Handles what has come in, without waiting: while much is sent, too. */
 static struct err *take_answers(struct connection *connection)
 {
 	bool waits = true;
@@ -93,6 +95,47 @@ static struct err *take_answers(struct connection *connection)
 	return err;
 }
 
+static struct err *send_flush(struct connection *connection)
+{
+	struct err *err = NULL;
+
+	if (connection->out.count) {
+		err = link_send(connection->link, connection->out.items, connection->out.count,
+				MESSAGE_SILENCE_MS);
+		connection->said_ns = now_ns();
+	}
+	connection->out.count = 0;
+	return err;
+}
+
+static void append(struct connection *connection, const void *data, size_t size)
+{
+	if (size)
+		memcpy(connection->out.items + connection->out.count, data, size);
+	connection->out.count += size;
+}
+
+struct err *send_message(struct connection *connection, uint32_t kind, uint32_t recording,
+			 const void *first, size_t first_size, const void *rest, size_t rest_size)
+{
+	const struct message_head head = {
+		.size = (uint32_t)(first_size + rest_size), .kind = kind, .recording = recording};
+	uint8_t bytes[MESSAGE_HEAD_SIZE];
+	struct err *err;
+
+	if (!vec_reserve(&connection->out, sizeof(bytes) + head.size))
+		return err_no_memory();
+	message_write_head(&head, bytes);
+	append(connection, bytes, sizeof(bytes));
+	append(connection, first, first_size);
+	append(connection, rest, rest_size);
+	connection->writes += kind == MESSAGE_WRITE;
+	if (connection->out.count < FLUSH_SIZE)
+		return NULL;
+	err = send_flush(connection);
+	return err ? err : take_answers(connection);
+}
+
 static struct err *greet(struct connection *connection)
 {
 	struct sender *sender = connection->sender;
@@ -102,7 +145,7 @@ static struct err *greet(struct connection *connection)
 
 	memcpy(own.number, sender->number, sizeof(own.number));
 	memcpy(own.host, sender->host, sizeof(own.host));
-	err = greeting_exchange(connection->link, &trust, &own, &other, connection->peer);
+	err = link_message_greet(connection->link, &trust, &own, &other, connection->peer);
 	if (err)
 		return err;
 	link_set_trust(&sender->links, connection->link);
@@ -204,7 +247,6 @@ struct err *send_connection(struct sender *sender, struct link *link)
 		.sender = sender,
 		.link = link,
 		.in = malloc(MESSAGE_SIZE_MAX),
-		.take_answers = take_answers,
 		.heard_ns = now_ns(),
 		.said_ns = now_ns(),
 	};

@@ -8,7 +8,7 @@
 
 #include "hosted/cleanup.h"
 #include "stream/modules/module_file.h"
-#include "stream/modules/module_walk.h"
+#include "stream/modules/named_modules.h"
 #include "stream/sender/sender_data.h"
 
 #define ASKED_MAX  (2 * NAMED_MODULES_MAX) /* files that wait to be sent */

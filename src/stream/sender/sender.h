@@ -16,10 +16,9 @@
  *
  *	sender.c           its threads: who is connected to, and who connects
  *	sender_list.c      the recordings, and what became of them
- *	send_connection.c  one connection: offers, looks, answers
+ *	send_connection.c  one connection: offers, looks, answers; many messages in one packet
  *	send_recording.c   one recording on one connection
  *	send_files.c       modules and debug files for a receiver that has not got them
- *	send_message.c     messages, many in one packet
  */
 #ifndef MALLOW_STREAM_SENDER_SENDER_H
 #define MALLOW_STREAM_SENDER_SENDER_H

@@ -6,13 +6,12 @@
 
 #include "hosted/vec.h"
 #include "stream/sender/changes.h"
-#include "stream/link/greeting.h"
+#include "stream/link/link_message.h"
 #include "stream/link/link_set.h"
 #include "stream/link/message.h"
-#include "stream/modules/module_walk.h"
 #include "stream/modules/named_modules.h"
 #include "stream/sender/sender.h"
-#include "stream/receiver/strangers.h"
+#include "stream/link/strangers.h"
 
 /* A recording of the sender. The first four do not change, but that fd becomes -1 in the end. */
 struct sent_recording {
@@ -127,17 +126,14 @@ struct connection {
 	uint8_t *in;                     /* MESSAGE_SIZE_MAX */
 	uint64_t writes, acknowledged;
 	uint64_t heard_ns, said_ns;
-	/* Handles what has come in, without waiting: while much is sent, too. */
-	struct err *(*take_answers)(struct connection *connection);
 };
 
 /* Runs a connection to its end, which is none if all recordings are settled. */
 struct err *send_connection(struct sender *sender, struct link *link);
 
-/* send_message.c. Appends a message; it is sent when the buffer is full, or by send_flush(). */
+/* Appends a message; it is sent when the buffer is full, or after a look. */
 struct err *send_message(struct connection *connection, uint32_t kind, uint32_t recording,
 			 const void *first, size_t first_size, const void *rest, size_t rest_size);
-struct err *send_flush(struct connection *connection);
 
 /* send_recording.c */
 struct err *outgoing_create(struct sent_recording *recording, uint32_t number,

@@ -1,4 +1,4 @@
-#include "stream/link/greeting.h"
+#include "stream/link/link_message.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 #define LOOK_MS   20
 
 /* Byte by byte, so that the time is that of all of them. The link reads ahead. */
-static struct err *receive(struct link *link, uint8_t bytes[MESSAGE_GREETING_SIZE])
+static struct err *receive_greeting(struct link *link, uint8_t bytes[MESSAGE_GREETING_SIZE])
 {
 	uint64_t end = now_ns() + MESSAGE_GREETING_MS * NS_PER_MS;
 	struct err *err = NULL;
@@ -71,9 +71,9 @@ static void say_refusal(struct link *link, const struct message_greeting *own,
 	err_destroy(err);
 }
 
-struct err *greeting_exchange(struct link *link, const struct socket_trust *trust,
-			      const struct message_greeting *own, struct message_greeting *ret,
-			      char peer[GREETING_PEER])
+struct err *link_message_greet(struct link *link, const struct socket_trust *trust,
+			       const struct message_greeting *own, struct message_greeting *ret,
+			       char peer[GREETING_PEER])
 {
 	uint8_t bytes[MESSAGE_GREETING_SIZE];
 	struct err *err =
@@ -86,7 +86,7 @@ struct err *greeting_exchange(struct link *link, const struct socket_trust *trus
 	if (!err)
 		err = send_own(link, own);
 	if (!err)
-		err = receive(link, bytes);
+		err = receive_greeting(link, bytes);
 	if (err)
 		return err;
 	wrong = message_read_greeting(bytes, ret);
@@ -98,4 +98,25 @@ struct err *greeting_exchange(struct link *link, const struct socket_trust *trus
 		return err_create("%s: %s", peer, wrong);
 	snprintf(peer, GREETING_PEER, "%s (%.90s)", ret->host, link_peer(link));
 	return NULL;
+}
+
+struct err *link_message_take(struct link *link, const char *peer, uint8_t *room,
+			      struct message *ret, bool *closed)
+{
+	uint8_t bytes[MESSAGE_HEAD_SIZE];
+	struct message_head head;
+	const char *wrong;
+	struct err *err;
+
+	err = link_receive(link, bytes, sizeof(bytes), MESSAGE_SILENCE_MS, closed);
+	if (err || *closed)
+		return err;
+	wrong = message_read_head(bytes, &head);
+	if (!wrong) {
+		err = link_receive(link, room, head.size, MESSAGE_SILENCE_MS, NULL);
+		if (err)
+			return err;
+		wrong = message_read(&head, room, ret);
+	}
+	return wrong ? err_create("%s: %s", peer, wrong) : NULL;
 }

@@ -1,4 +1,4 @@
-#include "stream/receiver/strangers.h"
+#include "stream/link/strangers.h"
 
 #include <string.h>
 

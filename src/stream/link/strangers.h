@@ -3,8 +3,8 @@
  * minute, and STRANGERS_KEPT of them at most: nobody can fill a terminal or a log, not even many,
  * or one with many addresses. Any thread may call these functions.
  */
-#ifndef MALLOW_STREAM_RECEIVER_STRANGERS_H
-#define MALLOW_STREAM_RECEIVER_STRANGERS_H
+#ifndef MALLOW_STREAM_LINK_STRANGERS_H
+#define MALLOW_STREAM_LINK_STRANGERS_H
 
 #include <pthread.h>
 #include <stdbool.h>
