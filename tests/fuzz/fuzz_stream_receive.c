@@ -138,7 +138,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0;
 	link = link_with_bytes(fds, data, size);
 	require(pthread_create(&thread, NULL, take_answers, fds) == 0);
-	err_destroy(receive_connection(gather, link, false, &all));
+	err_destroy(receive_connection(gather, link, &all));
 	link_close(link);
 	pthread_join(thread, NULL);
 	close(fds[0]);

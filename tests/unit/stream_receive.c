@@ -53,7 +53,7 @@ static void *receive(void *argument)
 {
 	struct play *play = argument;
 
-	play->err = receive_connection(play->gather, play->receiving, false, &play->all);
+	play->err = receive_connection(play->gather, play->receiving, &play->all);
 	link_close(play->receiving);
 	return NULL;
 }

@@ -1,12 +1,17 @@
 #include "stream/link/link_set.h"
 
+#include <errno.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <time.h>
+#include <unistd.h>
 
 #define ROOM_MS  3000
 #define ENTER_MS 100
+#define AGAIN_MS 200 /* where no connection can be accepted, as without descriptors */
 
 struct task {
 	struct link_set *set;
@@ -127,6 +132,53 @@ bool link_set_start(struct link_set *set, void (*run)(void *argument), void *arg
 		end_thread(set);
 	free(task);
 	return false;
+}
+
+struct accepted {
+	link_set_serve *serve;
+	void *argument;
+	int fd;
+};
+
+static void serve_accepted(void *argument)
+{
+	struct accepted accepted = *(struct accepted *)argument;
+
+	free(argument);
+	accepted.serve(accepted.argument, accepted.fd);
+}
+
+void link_set_accept(struct link_set *set, int listener, int stop, link_set_serve *serve,
+		     void (*full)(void *argument), void *argument)
+{
+	struct pollfd polled[] = {{.fd = listener, .events = POLLIN},
+				  {.fd = stop, .events = POLLIN}};
+
+	while (poll(polled, 2, -1) >= 0 || errno == EINTR) {
+		struct accepted *accepted;
+		int fd;
+
+		if (polled[1].revents)
+			break;
+		if (!polled[0].revents)
+			continue;
+		fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
+		if (fd < 0) {
+			poll(&polled[1], 1, AGAIN_MS);
+			continue;
+		}
+		accepted = malloc(sizeof(*accepted));
+		if (accepted) {
+			*accepted = (struct accepted){serve, argument, fd};
+			link_set_make_room(set);
+			if (link_set_start(set, serve_accepted, accepted))
+				continue;
+			if (full)
+				full(argument);
+		}
+		free(accepted);
+		close(fd);
+	}
 }
 
 bool link_set_enter(struct link_set *set, struct link *link)

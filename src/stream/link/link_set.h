@@ -45,6 +45,15 @@ void link_set_make_room(struct link_set *set);
  */
 bool link_set_start(struct link_set *set, void (*run)(void *argument), void *argument);
 
+/*
+ * Accepts connections at a listening socket until `stop` can be read, or its other end is closed.
+ * Each has a thread, which runs serve() and owns fd. full: as many threads as may run do, so that a
+ * connection is turned away; NULL: nobody is told.
+ */
+typedef void link_set_serve(void *argument, int fd);
+void link_set_accept(struct link_set *set, int listener, int stop, link_set_serve *serve,
+		     void (*full)(void *argument), void *argument);
+
 /* Adds a link, which link_set_stop() breaks. false: the set is stopping. */
 bool link_set_enter(struct link_set *set, struct link *link);
 /* The other side has proved who it is, and said what it wants. */

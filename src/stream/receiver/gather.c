@@ -70,16 +70,16 @@ static void say_stranger(struct gather *gather, const char *key, struct err *err
 }
 
 /* Runs a connection, which was not proved yet if it was accepted, and closes its link. */
-static struct err *talk(struct gather *gather, struct link *link, bool dialled, bool *all)
+static struct err *talk(struct gather *gather, struct link *link, bool *all)
 {
 	struct err *err = NULL;
 
 	*all = false;
 	if (link_set_enter(&gather->links, link)) {
-		if (!dialled)
+		if (!link_dialled(link))
 			err = link_prove(link, &gather->options.key, MESSAGE_GREETING_MS);
 		if (!err)
-			err = receive_connection(gather, link, dialled, all);
+			err = receive_connection(gather, link, all);
 		link_set_leave(&gather->links, link);
 	}
 	link_close(link);
@@ -110,7 +110,7 @@ static void dial(struct dialled *dialled)
 
 		connected = !err;
 		if (!err)
-			err = talk(gather, link, true, &all);
+			err = talk(gather, link, &all);
 		broken = err && connected;
 		if (err && dialled->announced && !is_stopping(gather)) {
 			say_stranger(gather, NULL, err);
@@ -235,61 +235,34 @@ static void *find_on_and_on(void *argument)
 	return NULL;
 }
 
-struct accepted {
-	struct gather *gather;
-	int fd;
-};
-
-static void serve(void *argument)
+static void serve_sender(void *argument, int fd)
 {
-	struct accepted accepted = *(struct accepted *)argument;
-	struct gather *gather = accepted.gather;
+	struct gather *gather = argument;
 	struct link *link;
-	struct err *err;
 	bool all;
+	struct err *err = link_accept(fd, &link);
 
-	free(argument);
-	err = link_accept(accepted.fd, &link);
 	if (!err)
-		err = talk(gather, link, false, &all);
+		err = talk(gather, link, &all);
 	if (err && !is_stopping(gather))
 		say_stranger(gather, NULL, err);
 	else
 		err_destroy(err);
 }
 
+static void say_full(void *argument)
+{
+	say_stranger(argument, NULL,
+		     err_create("as many senders as may be are connected (--max-senders): one is "
+				"turned away"));
+}
+
 static void *accept_on_and_on(void *argument)
 {
 	struct gather *gather = argument;
-	struct pollfd polled[] = {{.fd = gather->listener, .events = POLLIN},
-				  {.fd = gather->stop_pipe[0], .events = POLLIN}};
 
-	while (poll(polled, 2, -1) >= 0 || errno == EINTR) {
-		struct accepted *accepted;
-		int fd;
-
-		if (polled[1].revents)
-			break;
-		if (!polled[0].revents)
-			continue;
-		fd = accept4(gather->listener, NULL, NULL, SOCK_CLOEXEC);
-		if (fd < 0) {
-			pause_for(gather, AGAIN_LEAST_MS);
-			continue;
-		}
-		accepted = malloc(sizeof(*accepted));
-		if (accepted) {
-			*accepted = (struct accepted){.gather = gather, .fd = fd};
-			link_set_make_room(&gather->links);
-			if (link_set_start(&gather->links, serve, accepted))
-				continue;
-			say_stranger(gather, NULL,
-				     err_create("as many senders as may be are connected "
-						"(--max-senders): one is turned away"));
-		}
-		free(accepted);
-		close(fd);
-	}
+	link_set_accept(&gather->links, gather->listener, gather->stop_pipe[0], serve_sender,
+			say_full, gather);
 	return NULL;
 }
 

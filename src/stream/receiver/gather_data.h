@@ -115,8 +115,8 @@ struct err *receive_end(const struct gather *gather, struct incoming *incoming, 
 /* All of the recording is here. */
 void receive_complete(struct gather *gather, const struct incoming *incoming);
 
-/* Runs a connection. *all: the sender has sent all it had. dialled: we have connected. */
-struct err *receive_connection(struct gather *gather, struct link *link, bool dialled, bool *all);
+/* Runs a connection. *all: the sender has sent all it had. */
+struct err *receive_connection(struct gather *gather, struct link *link, bool *all);
 
 /* receive_modules.c */
 typedef struct err *receive_ask(void *argument, uint32_t request, uint8_t what,

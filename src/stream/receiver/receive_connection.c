@@ -303,7 +303,7 @@ static struct gathered_sender *find_sender(struct gather *gather, const uint8_t 
  * dialled is not needed. One that the sender has dialled takes the place of the older link, which
  * may be dead without a sign. *known: it is connected already.
  */
-static struct err *enter(struct receiving *receiving, bool dialled, bool *known)
+static struct err *enter(struct receiving *receiving, bool *known)
 {
 	struct gather *gather = receiving->gather;
 	struct gathered_sender sender = {.link = receiving->link};
@@ -312,7 +312,7 @@ static struct err *enter(struct receiving *receiving, bool dialled, bool *known)
 
 	memcpy(sender.number, receiving->number, sizeof(sender.number));
 	pthread_mutex_lock(&gather->mutex);
-	while ((other = find_sender(gather, receiving->number)) && !dialled) {
+	while ((other = find_sender(gather, receiving->number)) && !link_dialled(receiving->link)) {
 		link_break(other->link);
 		pthread_cond_wait(&gather->changed, &gather->mutex);
 	}
@@ -348,7 +348,7 @@ static void send_fault(struct receiving *receiving, const struct err *err)
 	err_destroy(send_parts(receiving, MESSAGE_FAULT, 0, text, strlen(text), NULL, 0));
 }
 
-struct err *receive_connection(struct gather *gather, struct link *link, bool dialled, bool *all)
+struct err *receive_connection(struct gather *gather, struct link *link, bool *all)
 {
 	struct receiving receiving = {
 		.gather = gather, .link = link, .in = malloc(MESSAGE_SIZE_MAX)};
@@ -360,7 +360,7 @@ struct err *receive_connection(struct gather *gather, struct link *link, bool di
 		return err_no_memory();
 	err = greet(&receiving);
 	if (!err)
-		err = enter(&receiving, dialled, &known);
+		err = enter(&receiving, &known);
 	if (!err && !known) {
 		err = talk(&receiving);
 		if (err)

@@ -96,21 +96,13 @@ static void *connect_on_and_on(void *argument)
 	return NULL;
 }
 
-struct accepted {
-	struct sender *sender;
-	int fd;
-};
-
-static void serve(void *argument)
+static void serve_receiver(void *argument, int fd)
 {
-	struct accepted accepted = *(struct accepted *)argument;
-	struct sender *sender = accepted.sender;
+	struct sender *sender = argument;
 	struct link *link;
 	uint64_t unsaid;
-	struct err *err;
+	struct err *err = link_accept(fd, &link);
 
-	free(argument);
-	err = link_accept(accepted.fd, &link);
 	if (!err)
 		err = talk(sender, link);
 	if (err && !sender_is_settled(sender) &&
@@ -119,39 +111,12 @@ static void serve(void *argument)
 	err_destroy(err);
 }
 
-/* Serves a receiver that has connected, in a thread of its own. */
-static void begin_serving(struct sender *sender, int fd)
-{
-	struct accepted *accepted = malloc(sizeof(*accepted));
-
-	if (accepted) {
-		*accepted = (struct accepted){.sender = sender, .fd = fd};
-		link_set_make_room(&sender->links);
-		if (link_set_start(&sender->links, serve, accepted))
-			return;
-	}
-	free(accepted);
-	close(fd);
-}
-
 static void *accept_on_and_on(void *argument)
 {
 	struct sender *sender = argument;
-	struct pollfd polled[] = {{.fd = sender->listener, .events = POLLIN},
-				  {.fd = sender->stop_pipe[0], .events = POLLIN}};
 
-	while (poll(polled, 2, -1) >= 0 || errno == EINTR) {
-		if (polled[1].revents)
-			break;
-		if (polled[0].revents) {
-			int fd = accept4(sender->listener, NULL, NULL, SOCK_CLOEXEC);
-
-			if (fd >= 0)
-				begin_serving(sender, fd);
-			else if (errno == EMFILE || errno == ENFILE)
-				pause_for(sender, AGAIN_LEAST_MS);
-		}
-	}
+	link_set_accept(&sender->links, sender->listener, sender->stop_pipe[0], serve_receiver,
+			NULL, sender);
 	return NULL;
 }
 
