@@ -69,9 +69,9 @@ static void put_sums(struct json_writer *json, const char *key, const struct sit
 	json_end(json);
 }
 
-static struct err *put_group(struct json_writer *json, const struct groups *groups, uint32_t site)
+static struct err *put_group(struct json_writer *json, const struct groups *groups, uint32_t site,
+			     uint32_t stack)
 {
-	uint32_t count, stack = recording_sites(groups->dataset->recording, &count)[site].stack;
 	struct err *err;
 
 	json_object(json);
@@ -85,21 +85,13 @@ static struct err *put_group(struct json_writer *json, const struct groups *grou
 	return err;
 }
 
-static struct err *put_backtrace(struct json_writer *json, const struct groups *groups,
-				 uint32_t site)
-{
-	uint32_t count;
-
-	return dataset_put_stack(groups->dataset, json,
-				 recording_sites(groups->dataset->recording, &count)[site].stack,
-				 groups->strip);
-}
-
 static struct err *make_groups(void *state, struct buf *buf, bool *done)
 {
 	struct groups *groups = state;
 	struct json_writer *json = &groups->json;
 	struct err *err = NULL;
+	uint32_t count;
+	const struct site *sites = recording_sites(groups->dataset->recording, &count);
 
 	if (!groups->begun) {
 		json_init(json, buf, false);
@@ -111,10 +103,10 @@ static struct err *make_groups(void *state, struct buf *buf, bool *done)
 	}
 	dataset_lock(groups->dataset);
 	while (!err && buf->size < BODY_PIECE && groups->at < groups->end) {
-		uint32_t site = groups->sites[groups->at++];
+		uint32_t site = groups->sites[groups->at++], stack = sites[site].stack;
 
-		err = groups->bare ? put_backtrace(json, groups, site)
-				   : put_group(json, groups, site);
+		err = groups->bare ? dataset_put_stack(groups->dataset, json, stack, groups->strip)
+				   : put_group(json, groups, site, stack);
 	}
 	dataset_unlock(groups->dataset);
 	if (groups->at == groups->end) {

@@ -22,18 +22,13 @@ struct place {
 	uint64_t count, size;
 };
 
-static struct err *add(struct request *request, const char *name, const char *value,
-		       struct reply *reply)
-{
-	return request_add_condition(request, name, name, value, reply);
-}
-
 /* Adds the conditions that such blocks meet. */
-static struct err *narrow(struct request *request, const char *pattern, struct reply *reply)
+static struct err *add_conditions(struct request *request, const char *pattern, struct reply *reply)
 {
-	struct err *err = add(request, "lifetime", "only_leaked", reply);
+	static const char lifetime[] = "lifetime", function[] = "function_regex";
+	struct err *err = request_add_condition(request, lifetime, lifetime, "only_leaked", reply);
 
-	return err ? err : add(request, "function_regex", pattern, reply);
+	return err ? err : request_add_condition(request, function, function, pattern, reply);
 }
 
 /* Finds the outermost frame whose function matches, if its place is known. */
@@ -174,7 +169,7 @@ static struct err *answer(struct request *request, struct reply *reply, const ch
 	auto_free struct place *places = NULL;
 	struct json_writer json;
 	uint32_t count = 0, used = 0;
-	struct err *err = narrow(request, pattern, reply);
+	struct err *err = add_conditions(request, pattern, reply);
 
 	if (err || reply->status)
 		return err;
@@ -193,7 +188,7 @@ static struct err *answer(struct request *request, struct reply *reply, const ch
 
 static struct err *answer_tree(struct request *request, struct reply *reply, const char *pattern)
 {
-	struct err *err = narrow(request, pattern, reply);
+	struct err *err = add_conditions(request, pattern, reply);
 
 	return err || reply->status ? err : route_allocation_ascii_tree(request, reply);
 }

@@ -125,16 +125,6 @@ void dataset_note_end(struct dataset *dataset)
 	recording_note_end(dataset->owned);
 }
 
-/* Takes out of the recording and its names what anonymous.h says. */
-static struct err *anonymize(struct dataset *dataset)
-{
-	struct err *err = symbolized_anonymize(dataset->symbolized);
-
-	if (!err)
-		recording_anonymize(dataset->owned);
-	return err;
-}
-
 struct err *dataset_open(const char *path, const struct dataset_options *options,
 			 struct reading *reading, struct dataset **ret)
 {
@@ -158,8 +148,10 @@ struct err *dataset_open(const char *path, const struct dataset_options *options
 		err = symbolized_create(dataset->owned,
 					&(struct naming){.symbolizer = dataset->reading.symbolizer},
 					&dataset->symbolized);
-	if (!err && options->anonymous)
-		err = anonymize(dataset);
+	if (!err && options->anonymous) {
+		err = symbolized_anonymize(dataset->symbolized);
+		recording_anonymize(dataset->owned);
+	}
 	if (!err)
 		err = show(dataset, dataset->owned);
 	if (!err)

@@ -18,28 +18,22 @@ void pairs_deinit(struct pairs *pairs)
 	pthread_mutex_destroy(&pairs->lock);
 }
 
-/* Compares both as a whole. The names are looked up under the locks. */
-static struct err *compare(struct dataset *after, struct dataset *before, struct diff **ret)
+/* Compares both as a whole. */
+static struct err *create_pair(struct dataset *after, struct dataset *before, struct dataset **ret)
 {
 	const struct diff_side sides[DIFF_SIDES] = {
 		[DIFF_BEFORE] = {before->recording, before->symbolized, 1},
 		[DIFF_AFTER] = {after->recording, after->symbolized, 1},
 	};
-	struct err *err;
-
-	dataset_lock_both(after, before);
-	err = diff_create(sides, ret);
-	dataset_unlock_both(after, before);
-	return err;
-}
-
-static struct err *create(struct dataset *after, struct dataset *before, struct dataset **ret)
-{
 	cleanup(dataset_release_at) struct dataset *pair = NULL;
 	struct dataset *other;
 	struct diff *diff;
-	struct err *err = compare(after, before, &diff);
+	struct err *err;
 
+	// The names are looked up under the locks.
+	dataset_lock_both(after, before);
+	err = diff_create(sides, &diff);
+	dataset_unlock_both(after, before);
 	if (err)
 		return err;
 	err = dataset_open_side(before, diff, DIFF_BEFORE, &other);
@@ -76,33 +70,25 @@ static size_t place_of(const struct pairs *pairs, const struct dataset *after,
 	return i;
 }
 
-/* Call it under the lock. */
-static struct err *find(struct pairs *pairs, struct dataset *after, struct dataset *before,
-			struct dataset **ret)
-{
-	size_t i = place_of(pairs, after, before);
-	struct dataset *pair = pairs->latest[i];
-	struct err *err = NULL;
-
-	if (!pair || pair->as_recorded != after || pair->before->as_recorded != before)
-		err = create(after, before, &pair);
-	if (err)
-		return err;
-	if (pair != pairs->latest[i])
-		dataset_release(pairs->latest[i]);
-	pairs->latest[i] = pair;
-	recent_use(pairs->latest, i);
-	*ret = dataset_hold(pair);
-	return NULL;
-}
-
 struct err *pairs_find(struct pairs *pairs, struct dataset *after, struct dataset *before,
 		       struct dataset **ret)
 {
-	struct err *err;
+	struct dataset *pair;
+	struct err *err = NULL;
+	size_t i;
 
 	pthread_mutex_lock(&pairs->lock);
-	err = find(pairs, after, before, ret);
+	i = place_of(pairs, after, before);
+	pair = pairs->latest[i];
+	if (!pair || pair->as_recorded != after || pair->before->as_recorded != before)
+		err = create_pair(after, before, &pair);
+	if (!err) {
+		if (pair != pairs->latest[i])
+			dataset_release(pairs->latest[i]);
+		pairs->latest[i] = pair;
+		recent_use(pairs->latest, i);
+		*ret = dataset_hold(pair);
+	}
 	pthread_mutex_unlock(&pairs->lock);
 	return err;
 }

@@ -20,12 +20,6 @@ void selection_release(struct selection *selection)
 	free(selection->key);
 	free(selection);
 }
-static struct selection *hold(struct selection *selection)
-{
-	__atomic_add_fetch(&selection->references, 1, __ATOMIC_RELAXED);
-	return selection;
-}
-
 /*
  * Finds the blocks. Of two recordings on common stacks each has its blocks by what it was recorded
  * with: a common stack has the names of only one of them.
@@ -87,7 +81,8 @@ struct err *selection_find(struct dataset *dataset, const struct filter *filter,
 		dataset->selections[i] = selection;
 	}
 	recent_use(dataset->selections, i);
-	*ret = hold(selection);
+	__atomic_add_fetch(&selection->references, 1, __ATOMIC_RELAXED);
+	*ret = selection;
 	return NULL;
 }
 
@@ -111,11 +106,6 @@ static enum block_order block_order(enum selection_order order)
 	return orders[order];
 }
 
-static bool has_rows(const struct block_top *top, uint64_t first, uint64_t end)
-{
-	return top->rows && first >= top->first && end <= top->first + top->count;
-}
-
 struct err *selection_top(struct dataset *dataset, struct selection *selection,
 			  enum selection_order order, bool descending, uint64_t first, uint64_t end,
 			  const uint32_t **ret)
@@ -132,7 +122,7 @@ struct err *selection_top(struct dataset *dataset, struct selection *selection,
 	if (order == SELECTION_BY_TIME || first == end || end - first > TOP_ROWS ||
 	    recording_has_block_order(dataset->recording, block_order(order)))
 		return NULL;
-	if (!has_rows(top, first, end)) {
+	if (!top->rows || first < top->first || end > top->first + top->count) {
 		if (selection->tops_made++ >= TOPS_MAX)
 			return NULL;
 		block_top_deinit(top);

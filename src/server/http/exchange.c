@@ -286,12 +286,6 @@ static enum MHD_Result send_empty(const struct exchange_context *context, struct
 	return result;
 }
 
-static enum MHD_Result send_unchanged(const struct exchange_context *context,
-				      struct exchange *exchange, struct MHD_Connection *connection)
-{
-	return send_empty(context, exchange, connection, MHD_HTTP_NOT_MODIFIED, create_bodiless());
-}
-
 /* Answers a preflight, or with a cookie: the headers are all there is. */
 static enum MHD_Result send_nothing(const struct exchange_context *context,
 				    struct exchange *exchange, struct MHD_Connection *connection,
@@ -438,13 +432,6 @@ static bool is_known(const struct exchange *exchange, struct MHD_Connection *con
 	       head_any_field(connection, "If-None-Match", has_tag, exchange->etag + 2);
 }
 
-/* Whether the client wants no answer if there is one: If-None-Match: *. */
-static bool is_unwanted(const struct exchange *exchange, struct MHD_Connection *connection)
-{
-	return exchange->reply.status == MHD_HTTP_OK &&
-	       head_any_field(connection, "If-None-Match", is_any, NULL);
-}
-
 /* Answers with a file of the page. */
 static struct err *answer_page(struct exchange *exchange, struct MHD_Connection *connection,
 			       bool *unchanged)
@@ -473,8 +460,10 @@ static struct err *answer(const struct exchange_context *context, struct exchang
 	*unchanged = is_known(exchange, connection);
 	if (!*unchanged)
 		err = request->route->answer(request, &exchange->reply);
+	// The client wants no answer if there is one: If-None-Match: *.
 	if (!err && !*unchanged)
-		*unchanged = is_unwanted(exchange, connection);
+		*unchanged = exchange->reply.status == MHD_HTTP_OK &&
+			     head_any_field(connection, "If-None-Match", is_any, NULL);
 	return err;
 }
 
@@ -527,7 +516,8 @@ enum MHD_Result exchange_handle(void *argument, struct MHD_Connection *connectio
 		deadline_set(context->deadlines, deadline_of(connection));
 	}
 	if (unchanged)
-		return send_unchanged(context, exchange, connection);
+		return send_empty(context, exchange, connection, MHD_HTTP_NOT_MODIFIED,
+				  create_bodiless());
 	if (err)
 		err = fail(exchange, err);
 	if (err) {

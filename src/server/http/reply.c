@@ -16,7 +16,7 @@
 struct body {
 	body_make *make;
 	void *state;
-	body_drop *drop;
+	body_drop *drop; /* NULL: of a whole one */
 	struct buf plain;
 	size_t taken; /* bytes of plain that were taken */
 	bool made;    /* plain gets no more bytes */
@@ -26,16 +26,6 @@ struct body {
 	size_t packed_taken;
 	bool packed_all; /* packed gets no more bytes */
 };
-
-static struct err *make_nothing(void *state, struct buf *buf, bool *done)
-{
-	*done = true;
-	return NULL;
-}
-
-static void drop_nothing(void *state)
-{
-}
 
 struct err *body_create(body_make *make, void *state, body_drop *drop, struct body **ret)
 {
@@ -56,15 +46,17 @@ struct err *body_create(body_make *make, void *state, body_drop *drop, struct bo
 
 struct err *body_create_whole(struct buf *buf, struct body **ret)
 {
-	struct body *body = NULL;
 	struct err *err = buf_finish(buf);
+	struct body *body;
 
-	if (!err)
-		err = body_create(make_nothing, NULL, drop_nothing, &body);
-	if (err || !body)
+	if (err)
 		return err;
+	body = calloc(1, sizeof(*body));
+	if (!body)
+		return err_no_memory();
 	body->plain = *buf;
 	body->made = true;
+	buf_init(&body->packed);
 	buf_init(buf);
 	*ret = body;
 	return NULL;
@@ -75,7 +67,8 @@ void body_destroy(struct body *body)
 	if (!body)
 		return;
 	compressor_destroy(body->compressor);
-	body->drop(body->state);
+	if (body->drop)
+		body->drop(body->state);
 	buf_deinit(&body->packed);
 	buf_deinit(&body->plain);
 	free(body);

@@ -123,35 +123,9 @@ static struct err *ask(struct catalog *catalog, const char *target, struct buf *
 	return read_body(reply.body, buf);
 }
 
-/* Asks, and writes the answer; or says in the list why there is none. of: the page's question. */
-static struct err *put_answer(struct html_file *file, const char *target, const char *of)
-{
-	cleanup(buf_deinit) struct buf body = BUF_EMPTY;
-	unsigned int status;
-	char id[32];
-	struct err *err = ask(file->catalog, target, &body, &status);
-
-	if (!err && !buf_string(&body))
-		err = buf_finish(&body);
-	if (err)
-		return err;
-	// Without sums there is nothing to show: a condition that this recording cannot answer.
-	if (status != MHD_HTTP_OK && strcmp(of, "summary") == 0)
-		return err_create("%.*s", (int)strcspn(body.data, "\n"), body.data);
-	json_object(&file->json);
-	json_field_text(&file->json, "of", of);
-	if (status != MHD_HTTP_OK) {
-		json_key(&file->json, "failed");
-		json_bytes(&file->json, body.data, strcspn(body.data, "\n"));
-	}
-	json_end(&file->json);
-	snprintf(id, sizeof(id), "answer-%zu", file->answers++);
-	return status == MHD_HTTP_OK ? put_packed(file->out, id, &body) : NULL;
-}
-
 /* Writes a line with its words replaced. filter: what FILTER stands for; "" takes it out. */
-static void fill(struct buf *buf, const struct html_file *file, const char *line,
-		 const char *filter)
+static void replace_words(struct buf *buf, const struct html_file *file, const char *line,
+			  const char *filter)
 {
 	while (*line) {
 		size_t word = 0;
@@ -172,18 +146,39 @@ static void fill(struct buf *buf, const struct html_file *file, const char *line
 	}
 }
 
-static struct err *put_line(struct html_file *file, const char *line)
+/* Asks a line, and writes the answer; or says in the list why there is none. */
+static struct err *put_answer(struct html_file *file, const char *line)
 {
 	cleanup(buf_deinit) struct buf target = BUF_EMPTY;
-	cleanup(buf_deinit) struct buf of = BUF_EMPTY;
+	cleanup(buf_deinit) struct buf of = BUF_EMPTY; /* the page's question */
+	cleanup(buf_deinit) struct buf body = BUF_EMPTY;
+	unsigned int status;
+	char id[32];
+	struct err *err;
 
 	if (line[0] != '/')
 		buf_printf(&target, "/data/%s/", file->options->id);
-	fill(&target, file, line, file->options->conditions);
-	fill(&of, file, line, "");
+	replace_words(&target, file, line, file->options->conditions);
+	replace_words(&of, file, line, "");
 	if (!buf_string(&target) || !buf_string(&of))
 		return err_no_memory();
-	return put_answer(file, target.data, of.data);
+	err = ask(file->catalog, target.data, &body, &status);
+	if (!err && !buf_string(&body))
+		err = buf_finish(&body);
+	if (err)
+		return err;
+	// Without sums there is nothing to show: a condition that this recording cannot answer.
+	if (status != MHD_HTTP_OK && strcmp(of.data, "summary") == 0)
+		return err_create("%.*s", (int)strcspn(body.data, "\n"), body.data);
+	json_object(&file->json);
+	json_field_text(&file->json, "of", of.data);
+	if (status != MHD_HTTP_OK) {
+		json_key(&file->json, "failed");
+		json_bytes(&file->json, body.data, strcspn(body.data, "\n"));
+	}
+	json_end(&file->json);
+	snprintf(id, sizeof(id), "answer-%zu", file->answers++);
+	return status == MHD_HTTP_OK ? put_packed(file->out, id, &body) : NULL;
 }
 
 /* How often a line is asked: for each moment, page of sites or source file. *ret: by which word. */
@@ -226,7 +221,7 @@ static struct err *put_lines(struct html_file *file, const char *line)
 			return buf_finish(&value);
 		if (word < REPEATED)
 			file->values[word] = value.data;
-		err = put_line(file, line);
+		err = put_answer(file, line);
 	}
 	return err;
 }

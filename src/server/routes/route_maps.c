@@ -62,21 +62,7 @@ static struct err *put_end(struct json_writer *json, const struct map_page *page
 	return err;
 }
 
-/* A range that a call took away, and the call. */
-static struct err *put_cut(struct json_writer *json, const struct map_page *page,
-			   const struct map_cut *cut)
-{
-	struct err *err;
-
-	json_object(json);
-	json_field_u64(json, "address", cut->address);
-	json_field_u64(json, "length", cut->length);
-	err = put_source(json, page, cut->operation);
-	json_end(json);
-	return err;
-}
-
-/* When all of it had gone, and by which calls. */
+/* When all of it had gone, and by which calls: the range that each took away. */
 static struct err *put_cuts(struct json_writer *json, const struct map_page *page,
 			    const struct map_life *life)
 {
@@ -94,8 +80,13 @@ static struct err *put_cuts(struct json_writer *json, const struct map_page *pag
 				     page->operations[life->gone].time_ns);
 	json_key(json, "sources");
 	json_array(json);
-	for (uint32_t i = 0; !err && i < life->cuts; i++)
-		err = put_cut(json, page, &cuts[i]);
+	for (uint32_t i = 0; !err && i < life->cuts; i++) {
+		json_object(json);
+		json_field_u64(json, "address", cuts[i].address);
+		json_field_u64(json, "length", cuts[i].length);
+		err = put_source(json, page, cuts[i].operation);
+		json_end(json);
+	}
 	json_end(json);
 	json_end(json);
 	return err;

@@ -36,17 +36,11 @@ static const struct plain {
 #undef REPORT
 };
 
-static void put_reference(struct json_writer *json, const char *name, size_t length)
-{
-	char path[96];
-
-	snprintf(path, sizeof(path), "#/components/schemas/%.*s", (int)length, name);
-	json_field_text(json, "$ref", path);
-}
-
 /* Writes the fields of a type without [] and ? into the open object. */
 static void put_base(struct json_writer *json, const char *name, size_t length)
 {
+	char path[96];
+
 	for (size_t i = 0; i < ARRAY_COUNT(plains); i++) {
 		const struct plain *plain = &plains[i];
 
@@ -59,7 +53,8 @@ static void put_base(struct json_writer *json, const char *name, size_t length)
 			json_field_u64(json, "minimum", 0);
 		return;
 	}
-	put_reference(json, name, length);
+	snprintf(path, sizeof(path), "#/components/schemas/%.*s", (int)length, name);
+	json_field_text(json, "$ref", path);
 }
 
 static void put_type(struct json_writer *json, const char *type, size_t length)

@@ -26,34 +26,12 @@ static struct err *is_named(const struct dataset *dataset, const char *file, boo
 	return NULL;
 }
 
-static void put_lines(struct json_writer *json, const struct buf *text)
+static struct err *answer_text(const char *file, const struct source_file *source,
+			       const struct dataset *dataset, struct reply *reply)
 {
-	const char *at = text->data, *end = at ? at + text->size : NULL;
-
-	json_key(json, "lines");
-	json_array(json);
-	while (at && at < end) {
-		const char *newline = memchr(at, '\n', (size_t)(end - at));
-		const char *next = newline ? newline : end;
-
-		json_bytes(json, at, (size_t)(next - at));
-		at = newline ? newline + 1 : end;
-	}
-	json_end(json);
-}
-
-/* Since the program ran, the text may have become another one. */
-static bool is_newer(const struct source_file *source, const struct dataset *dataset)
-{
+	const char *at = source->text.data, *end = at ? at + source->text.size : NULL;
 	uint64_t changed_ns =
 		(uint64_t)source->changed.tv_sec * 1000000000 + (uint64_t)source->changed.tv_nsec;
-
-	return changed_ns > dataset->facts->start_realtime_ns;
-}
-
-static struct err *answer(const char *file, const struct source_file *source,
-			  const struct dataset *dataset, struct reply *reply)
-{
 	cleanup(buf_deinit) struct buf buf = BUF_EMPTY;
 	struct json_writer json;
 
@@ -61,8 +39,18 @@ static struct err *answer(const char *file, const struct source_file *source,
 	json_object(&json);
 	json_field_text(&json, "file", file);
 	json_field_text(&json, "path", source->path);
-	json_field_bool(&json, "newer", is_newer(source, dataset));
-	put_lines(&json, &source->text);
+	// Since the program ran, the text may have become another one.
+	json_field_bool(&json, "newer", changed_ns > dataset->facts->start_realtime_ns);
+	json_key(&json, "lines");
+	json_array(&json);
+	while (at && at < end) {
+		const char *newline = memchr(at, '\n', (size_t)(end - at));
+		const char *next = newline ? newline : end;
+
+		json_bytes(&json, at, (size_t)(next - at));
+		at = newline ? newline + 1 : end;
+	}
+	json_end(&json);
 	json_end(&json);
 	return reply_whole(reply, &buf);
 }
@@ -98,7 +86,7 @@ struct err *route_source(struct request *request, struct reply *reply)
 	if (err)
 		return request_refuse_err(request, reply, err);
 	if (source.path)
-		return answer(file, &source, dataset, reply);
+		return answer_text(file, &source, dataset, reply);
 	if (options->directory)
 		return reply_refuse(reply, MHD_HTTP_NOT_FOUND,
 				    "'%s' is not below '%s': start 'mallow serve' with "

@@ -48,22 +48,12 @@ static void asked_deinit(struct asked *asked)
 /* All but fates are keys. */
 #define KEY_FIRST (BLOCK_GROUPS_FATE + 1)
 
-static struct err *refuse_key(struct reply *reply, const char *key, size_t length)
-{
-	cleanup(buf_deinit) struct buf words = BUF_EMPTY;
-
-	for (enum block_groups_by by = KEY_FIRST; by < BLOCK_GROUPS_COUNT; by++)
-		buf_printf(&words, " %s", block_groups_word(by));
-	if (!buf_string(&words))
-		return buf_finish(&words);
-	return reply_refuse(reply, MHD_HTTP_BAD_REQUEST, "invalid 'by': '%.*s' is none of%s",
-			    (int)length, key, words.data);
-}
-
 /* Reads one key, of so many characters. */
 static struct err *take_key(struct reply *reply, const char *key, size_t length,
 			    enum block_groups_by *ret)
 {
+	cleanup(buf_deinit) struct buf words = BUF_EMPTY;
+
 	for (enum block_groups_by by = KEY_FIRST; by < BLOCK_GROUPS_COUNT; by++) {
 		const char *word = block_groups_word(by);
 
@@ -71,8 +61,12 @@ static struct err *take_key(struct reply *reply, const char *key, size_t length,
 			*ret = by;
 			return NULL;
 		}
+		buf_printf(&words, " %s", word);
 	}
-	return refuse_key(reply, key, length);
+	if (!buf_string(&words))
+		return buf_finish(&words);
+	return reply_refuse(reply, MHD_HTTP_BAD_REQUEST, "invalid 'by': '%.*s' is none of%s",
+			    (int)length, key, words.data);
 }
 
 static struct err *take_keys(const struct request *request, struct reply *reply,
@@ -136,14 +130,6 @@ static struct err *sum_inclusive(struct reply *reply, struct asked *asked)
 		return reply_refuse_err(reply, err);
 	asked->query.first = asked->sums->groups;
 	return NULL;
-}
-
-/* Call it under the lock. */
-static struct err *find(struct request *request, struct reply *reply, struct asked *asked)
-{
-	struct err *err = find_blocks(request, reply, asked);
-
-	return err || reply->status || !asked->inclusive ? err : sum_inclusive(reply, asked);
 }
 
 /* Takes the page of so many rows. *first: its first row. */
@@ -345,7 +331,9 @@ static struct err *sum(struct request *request, struct reply *reply, struct aske
 	if (err || reply->status)
 		return err;
 	dataset_lock(request->dataset);
-	err = find(request, reply, asked);
+	err = find_blocks(request, reply, asked);
+	if (!err && !reply->status && asked->inclusive)
+		err = sum_inclusive(reply, asked);
 	dataset_unlock(request->dataset);
 	if (err || reply->status || asked->sums)
 		return err;

@@ -375,15 +375,10 @@ static struct err *start_finder(struct gather *gather)
 	return number ? err_create_errno(number, "cannot start a thread") : NULL;
 }
 
-static struct err *start(struct gather *gather)
+static struct err *start_acceptor(struct gather *gather)
 {
 	int number = 0;
-	struct err *err = start_targets(gather);
 
-	if (!err)
-		err = start_finder(gather);
-	if (err)
-		return err;
 	if (gather->listener >= 0) {
 		number = link_set_thread(&gather->acceptor, accept_on_and_on, gather);
 		gather->has_acceptor = !number;
@@ -427,7 +422,11 @@ struct err *gather_create(const struct gather_options *options, struct gather **
 	if (!err)
 		err = prepare_directory(gather);
 	if (!err)
-		err = start(gather);
+		err = start_targets(gather);
+	if (!err)
+		err = start_finder(gather);
+	if (!err)
+		err = start_acceptor(gather);
 	if (err)
 		return err;
 	*ret = steal(&gather);

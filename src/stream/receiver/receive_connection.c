@@ -233,16 +233,6 @@ static struct err *take_message(struct receiving *receiving, const struct messag
 	}
 }
 
-/* *closed: the sender ended the connection. */
-static struct err *take_one(struct receiving *receiving, bool *closed)
-{
-	struct message message;
-	struct err *err = link_message_take(receiving->link, receiving->peer, receiving->in,
-					    &message, closed);
-
-	return err || *closed ? err : take_message(receiving, &message);
-}
-
 /* What is to be done now and then. */
 static struct err *look(struct receiving *receiving)
 {
@@ -267,7 +257,12 @@ static struct err *talk(struct receiving *receiving)
 	bool closed = false;
 
 	while (!err && !closed) {
-		err = take_one(receiving, &closed);
+		struct message message;
+
+		err = link_message_take(receiving->link, receiving->peer, receiving->in, &message,
+					&closed);
+		if (!err && !closed)
+			err = take_message(receiving, &message);
 		if (!err && !closed)
 			err = look(receiving);
 	}
@@ -340,14 +335,6 @@ static void leave(struct receiving *receiving)
 	pthread_mutex_unlock(&gather->mutex);
 }
 
-/* Tells the sender why the connection ends, if it still listens. */
-static void send_fault(struct receiving *receiving, const struct err *err)
-{
-	const char *text = err_message(err);
-
-	err_destroy(send_parts(receiving, MESSAGE_FAULT, 0, text, strlen(text), NULL, 0));
-}
-
 struct err *receive_connection(struct gather *gather, struct link *link, bool *all)
 {
 	struct receiving receiving = {
@@ -363,8 +350,10 @@ struct err *receive_connection(struct gather *gather, struct link *link, bool *a
 		err = enter(&receiving, &known);
 	if (!err && !known) {
 		err = talk(&receiving);
+		// The sender is to know why the connection ends, if it still listens.
 		if (err)
-			send_fault(&receiving, err);
+			err_destroy(send_parts(&receiving, MESSAGE_FAULT, 0, err_message(err),
+					       strlen(err_message(err)), NULL, 0));
 	}
 	for (uint32_t i = 0; i < receiving.incoming.count; i++) {
 		if (receiving.incoming.items[i])

@@ -66,31 +66,25 @@ static struct err *take_message(struct connection *connection, const struct mess
 	return outgoing_take(connection, outgoing, message);
 }
 
-static struct err *take_one(struct connection *connection)
-{
-	struct message message;
-	bool closed;
-	struct err *err = link_message_take(connection->link, connection->peer, connection->in,
-					    &message, &closed);
-
-	if (err)
-		return err;
-	if (closed)
-		return fault(connection, "it ended the connection");
-	connection->heard_ns = now_ns();
-	return take_message(connection, &message);
-}
-
 /* Handles what has come in, without waiting: while much is sent, too. */
 static struct err *take_answers(struct connection *connection)
 {
-	bool waits = true;
+	bool waits = true, closed;
 	struct err *err = NULL;
 
-	while (!err && waits) {
+	while (!err) {
+		struct message message;
+
 		err = link_wait(connection->link, 0, &waits);
-		if (!err && waits)
-			err = take_one(connection);
+		if (err || !waits)
+			return err;
+		err = link_message_take(connection->link, connection->peer, connection->in,
+					&message, &closed);
+		if (!err && closed)
+			err = fault(connection, "it ended the connection");
+		connection->heard_ns = now_ns();
+		if (!err)
+			err = take_message(connection, &message);
 	}
 	return err;
 }

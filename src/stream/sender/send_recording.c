@@ -237,28 +237,12 @@ static bool is_quiet(struct outgoing *outgoing, bool changed)
 	return outgoing->quiet_ns && now - outgoing->quiet_ns > QUIET_NS;
 }
 
-static struct err *send_end(struct connection *connection, struct outgoing *outgoing)
-{
-	uint64_t size = changes_size(outgoing->changes);
-
-	outgoing_set_state(connection, outgoing, OUTGOING_ENDED);
-	return send_message(connection, MESSAGE_END, outgoing->number, &size, sizeof(size), NULL,
-			    0);
-}
-
-/* All that there was has been sent, and its program went on at that time. */
-static void note_written(struct sender *sender, struct sent_recording *recording, uint64_t since)
-{
-	pthread_mutex_lock(&sender->mutex);
-	recording->written_ns = since;
-	pthread_mutex_unlock(&sender->mutex);
-}
-
 struct err *outgoing_look(struct connection *connection, struct outgoing *outgoing, uint64_t *bytes)
 {
 	struct put to = {.connection = connection, .outgoing = outgoing};
 	const struct changes_sink sink = {.put = put, .sealed = sealed, .argument = &to};
 	uint64_t begun = now_ns(); // a look may take long, and the program end meanwhile
+	uint64_t size;
 	bool changed, over;
 	struct err *err;
 
@@ -273,11 +257,21 @@ struct err *outgoing_look(struct connection *connection, struct outgoing *outgoi
 		err = changes_look(outgoing->changes, CHANGES_LAST, &sink, &changed);
 	}
 	*bytes += to.bytes;
-	if (!err && !over)
-		note_written(connection->sender, outgoing->recording, begun);
-	if (!err && over && outgoing->state == OUTGOING_ACTIVE)
-		err = send_end(connection, outgoing);
-	return err;
+	if (err)
+		return err;
+	if (!over) {
+		// All that there was has been sent, and its program went on at that time.
+		pthread_mutex_lock(&connection->sender->mutex);
+		outgoing->recording->written_ns = begun;
+		pthread_mutex_unlock(&connection->sender->mutex);
+		return NULL;
+	}
+	if (outgoing->state != OUTGOING_ACTIVE)
+		return NULL;
+	size = changes_size(outgoing->changes);
+	outgoing_set_state(connection, outgoing, OUTGOING_ENDED);
+	return send_message(connection, MESSAGE_END, outgoing->number, &size, sizeof(size), NULL,
+			    0);
 }
 
 /* Gives back what a chunk takes of the memory. Who can write is us only for this moment. */
