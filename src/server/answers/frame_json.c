@@ -65,7 +65,7 @@ static struct err *put_line(const struct frame_json *frames, struct json_writer 
 	return err;
 }
 
-static struct err *make(struct frame_json *frames, uint32_t frame, struct made_frame *made)
+static struct err *make_frame(struct frame_json *frames, uint32_t frame, struct made_frame *made)
 {
 	cleanup(buf_deinit) struct buf buf = BUF_EMPTY;
 	const struct named_frame *lines;
@@ -109,7 +109,7 @@ static struct err *made_of(struct frame_json *frames, uint32_t frame, const stru
 	if (!frames->made)
 		return err_no_memory();
 	*ret = &frames->made[frame];
-	return (*ret)->text ? NULL : make(frames, frame, &frames->made[frame]);
+	return (*ret)->text ? NULL : make_frame(frames, frame, &frames->made[frame]);
 }
 
 struct err *frame_json_put_line(struct frame_json *frames, struct json_writer *json, uint32_t frame,

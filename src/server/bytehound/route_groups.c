@@ -124,7 +124,7 @@ struct sort {
 	unsigned int key;
 };
 
-static uint64_t key_of(const struct sort *sort, uint32_t site)
+static uint64_t sort_key_of(const struct sort *sort, uint32_t site)
 {
 	const struct site_sums *sums = &sort->sums[site];
 
@@ -147,10 +147,10 @@ static uint64_t key_of(const struct sort *sort, uint32_t site)
 }
 
 /* Equal sites stay in their order: qsort_r() alone may mix them. */
-static int compare(const void *left, const void *right, void *argument)
+static int compare_sites(const void *left, const void *right, void *argument)
 {
 	uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
-	uint64_t a_key = key_of(argument, a), b_key = key_of(argument, b);
+	uint64_t a_key = sort_key_of(argument, a), b_key = sort_key_of(argument, b);
 
 	if (a_key != b_key)
 		return a_key < b_key ? -1 : 1;
@@ -174,7 +174,7 @@ static struct err *sort_groups(const struct request *request, struct groups *gro
 	for (uint32_t i = 0; i < count; i++)
 		if (groups->matched[i].calls)
 			groups->sites[groups->count++] = i;
-	qsort_r(groups->sites, groups->count, sizeof(*groups->sites), compare, &sort);
+	qsort_r(groups->sites, groups->count, sizeof(*groups->sites), compare_sites, &sort);
 	if (!request_descends(request, sort.key != FIRST && sort.key != LAST && sort.key != MOST))
 		return NULL;
 	for (uint64_t i = 0; i < groups->count / 2; i++) {
@@ -187,7 +187,7 @@ static struct err *sort_groups(const struct request *request, struct groups *gro
 }
 
 /* Finds and sorts the sites. Call it under the lock. */
-static struct err *fill(struct request *request, struct reply *reply, struct groups *groups)
+static struct err *find_groups(struct request *request, struct reply *reply, struct groups *groups)
 {
 	struct err *err = request_select(request, reply, &groups->selection);
 
@@ -201,7 +201,7 @@ static struct err *fill(struct request *request, struct reply *reply, struct gro
 	return err ? err : sort_groups(request, groups);
 }
 
-static struct err *answer(struct request *request, struct reply *reply, bool bare)
+static struct err *answer_groups(struct request *request, struct reply *reply, bool bare)
 {
 	struct groups *groups = calloc(1, sizeof(*groups));
 	struct err *err;
@@ -212,7 +212,7 @@ static struct err *answer(struct request *request, struct reply *reply, bool bar
 	groups->strip = request_strips(request);
 	groups->bare = bare;
 	dataset_lock(groups->dataset);
-	err = fill(request, reply, groups);
+	err = find_groups(request, reply, groups);
 	dataset_unlock(groups->dataset);
 	if (err || !groups->selection) {
 		drop_groups(groups);
@@ -224,10 +224,10 @@ static struct err *answer(struct request *request, struct reply *reply, bool bar
 
 struct err *route_allocation_groups(struct request *request, struct reply *reply)
 {
-	return answer(request, reply, false);
+	return answer_groups(request, reply, false);
 }
 
 struct err *route_backtraces(struct request *request, struct reply *reply)
 {
-	return answer(request, reply, true);
+	return answer_groups(request, reply, true);
 }

@@ -72,7 +72,7 @@ static void add_blocks(const struct dataset *dataset, const struct selection *se
 }
 
 /* Those without a place come last. */
-static int compare(const void *left, const void *right)
+static int compare_places(const void *left, const void *right)
 {
 	const struct place *a = left, *b = right;
 	int order = !a->file || !b->file ? !a->file - !b->file : strcmp(a->file, b->file);
@@ -81,8 +81,8 @@ static int compare(const void *left, const void *right)
 }
 
 /* Finds what each line has, in the order of files and lines. Call it under the lock. */
-static struct err *find(struct request *request, struct reply *reply, const char *pattern,
-			struct place **ret, uint32_t *count)
+static struct err *find_places(struct request *request, struct reply *reply, const char *pattern,
+			       struct place **ret, uint32_t *count)
 {
 	cleanup(selection_release_at) struct selection *selection = NULL;
 	cleanup(regex_destroy_at) struct regex *regex = NULL;
@@ -100,7 +100,7 @@ static struct err *find(struct request *request, struct reply *reply, const char
 	if (err)
 		return err;
 	add_blocks(dataset, selection, places);
-	qsort(places, *count, sizeof(*places), compare);
+	qsort(places, *count, sizeof(*places), compare_places);
 	*ret = steal(&places);
 	return NULL;
 }
@@ -118,7 +118,7 @@ static void put_sums(struct json_writer *json, const struct place *places, uint3
 }
 
 /* How many places from the first on are alike: of one file, or of one line. */
-static uint32_t alike(const struct place *places, uint32_t count, bool line)
+static uint32_t count_alike(const struct place *places, uint32_t count, bool line)
 {
 	uint32_t same = 1;
 
@@ -138,7 +138,7 @@ static void put_file(struct json_writer *json, const struct place *places, uint3
 	for (uint32_t i = 0, same; i < count; i += same) {
 		char line[16];
 
-		same = alike(&places[i], count - i, true);
+		same = count_alike(&places[i], count - i, true);
 		snprintf(line, sizeof(line), "%u", places[i].line);
 		json_key(json, line);
 		json_object(json);
@@ -156,14 +156,14 @@ static void put_files(struct json_writer *json, const struct place *places, uint
 	json_key(json, "per_file");
 	json_object(json);
 	for (uint32_t i = 0, same; i < count; i += same) {
-		same = alike(&places[i], count - i, false);
+		same = count_alike(&places[i], count - i, false);
 		put_file(json, &places[i], same);
 	}
 	json_end(json);
 	json_end(json);
 }
 
-static struct err *answer(struct request *request, struct reply *reply, const char *pattern)
+static struct err *answer_places(struct request *request, struct reply *reply, const char *pattern)
 {
 	cleanup(buf_deinit) struct buf buf = BUF_EMPTY;
 	auto_free struct place *places = NULL;
@@ -175,7 +175,7 @@ static struct err *answer(struct request *request, struct reply *reply, const ch
 		return err;
 	// Names of files are the data set's.
 	dataset_lock(request->dataset);
-	err = find(request, reply, pattern, &places, &count);
+	err = find_places(request, reply, pattern, &places, &count);
 	for (uint32_t i = 0; places && i < count && places[i].file; i++)
 		if (places[i].count)
 			places[used++] = places[i];
@@ -195,12 +195,12 @@ static struct err *answer_tree(struct request *request, struct reply *reply, con
 
 struct err *route_dynamic_statics(struct request *request, struct reply *reply)
 {
-	return answer(request, reply, STATICS);
+	return answer_places(request, reply, STATICS);
 }
 
 struct err *route_dynamic_constants(struct request *request, struct reply *reply)
 {
-	return answer(request, reply, CONSTANTS);
+	return answer_places(request, reply, CONSTANTS);
 }
 
 struct err *route_dynamic_statics_ascii_tree(struct request *request, struct reply *reply)

@@ -114,7 +114,7 @@ static struct err *make_ascii(void *state, struct buf *buf, bool *done)
 	return err;
 }
 
-static struct err *answer(struct request *request, struct reply *reply, body_make *make)
+static struct err *answer_tree(struct request *request, struct reply *reply, body_make *make)
 {
 	struct writing *writing = calloc(1, sizeof(*writing));
 	struct err *err;
@@ -138,10 +138,10 @@ static struct err *answer(struct request *request, struct reply *reply, body_mak
 
 struct err *route_tree(struct request *request, struct reply *reply)
 {
-	return answer(request, reply, make_tree);
+	return answer_tree(request, reply, make_tree);
 }
 
 struct err *route_allocation_ascii_tree(struct request *request, struct reply *reply)
 {
-	return answer(request, reply, make_ascii);
+	return answer_tree(request, reply, make_ascii);
 }

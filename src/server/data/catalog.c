@@ -201,7 +201,7 @@ static bool wait_until_unused(const struct entry *entry)
 }
 
 /* Whether the data set will do although there is something new. Call it under the entry's lock. */
-static bool will_do(struct catalog *catalog, const struct entry *entry)
+static bool stale_will_do(struct catalog *catalog, const struct entry *entry)
 {
 	struct dataset *dataset = entry->dataset;
 
@@ -235,7 +235,7 @@ void catalog_readings(struct catalog *catalog, catalog_reading *tell, void *argu
 }
 
 /* Loads the recording again. Call it under the entry's lock. */
-static struct err *reopen(struct catalog *catalog, struct entry *entry)
+static struct err *reopen_entry(struct catalog *catalog, struct entry *entry)
 {
 	const struct dataset_options options = {
 		.debug_paths = catalog->options.debug_paths,
@@ -291,7 +291,7 @@ static bool is_stale(struct catalog *catalog, struct entry *entry)
 }
 
 /* Marks the entry as the latest one asked for. */
-static struct err *use(struct catalog *catalog, struct entry *entry)
+static struct err *use_entry(struct catalog *catalog, struct entry *entry)
 {
 	bool listed = true;
 	size_t i;
@@ -322,11 +322,11 @@ static struct err *open_entry(struct catalog *catalog, struct entry *entry, stru
 	struct err *err = NULL;
 
 	pthread_mutex_lock(&entry->lock);
-	if (!entry->dataset || (is_stale(catalog, entry) && !will_do(catalog, entry)))
-		err = entry->root ? reopen_family(catalog, entry) : reopen(catalog, entry);
+	if (!entry->dataset || (is_stale(catalog, entry) && !stale_will_do(catalog, entry)))
+		err = entry->root ? reopen_family(catalog, entry) : reopen_entry(catalog, entry);
 	note_end(entry);
 	if (!err)
-		err = use(catalog, entry);
+		err = use_entry(catalog, entry);
 	if (!err)
 		*ret = dataset_hold(entry->dataset);
 	pthread_mutex_unlock(&entry->lock);
@@ -401,7 +401,7 @@ void catalog_trim(struct catalog *catalog)
 	} while (taken || drop_pairs(catalog));
 }
 
-static struct entry *find(struct catalog *catalog, const char *id)
+static struct entry *find_entry(struct catalog *catalog, const char *id)
 {
 	struct entry *found = NULL;
 
@@ -416,37 +416,37 @@ static struct entry *find(struct catalog *catalog, const char *id)
 }
 
 /* Looks for new recordings, too. NULL: there is none of that id. */
-static struct entry *find_now(struct catalog *catalog, const char *id)
+static struct entry *find_entry_now(struct catalog *catalog, const char *id)
 {
-	struct entry *entry = strcmp(id, "last") == 0 ? NULL : find(catalog, id);
+	struct entry *entry = strcmp(id, "last") == 0 ? NULL : find_entry(catalog, id);
 
 	if (entry)
 		return entry;
 	catalog_look_for_new(catalog);
-	return find(catalog, id);
+	return find_entry(catalog, id);
 }
 
 /* *ret: of a recording or a family; NULL: there is none. */
-static struct err *find_any(struct catalog *catalog, const char *id, struct entry **ret)
+static struct err *find_entry_or_family(struct catalog *catalog, const char *id, struct entry **ret)
 {
 	size_t length = catalog_family_suffix(id);
 	char own[sizeof((*ret)->item.id)];
 	struct entry *member;
 
 	if (!length || length >= sizeof(own)) {
-		*ret = find_now(catalog, id);
+		*ret = find_entry_now(catalog, id);
 		return NULL;
 	}
 	memcpy(own, id, length);
 	own[length] = 0;
-	member = find_now(catalog, own);
+	member = find_entry_now(catalog, own);
 	return member ? catalog_find_family(catalog, member, ret) : NULL;
 }
 
 struct err *catalog_find(struct catalog *catalog, const char *id, struct dataset **ret)
 {
 	struct entry *entry = NULL;
-	struct err *err = find_any(catalog, id, &entry);
+	struct err *err = find_entry_or_family(catalog, id, &entry);
 
 	*ret = NULL;
 	return err || !entry ? err : open_entry(catalog, entry, ret);
@@ -454,7 +454,7 @@ struct err *catalog_find(struct catalog *catalog, const char *id, struct dataset
 
 /* Whether the entry has a data set that is up to date. If somebody has the lock, it is being made.
  */
-static bool is_open(struct entry *entry)
+static bool is_open_entry(struct entry *entry)
 {
 	bool open;
 
@@ -468,12 +468,12 @@ static bool is_open(struct entry *entry)
 struct err *catalog_find_index(struct catalog *catalog, const char *id, struct recording **ret)
 {
 	cleanup(recording_close_at) struct recording *recording = NULL;
-	struct entry *entry = find_now(catalog, id);
+	struct entry *entry = find_entry_now(catalog, id);
 	struct trace_header header;
 	struct err *err;
 
 	*ret = NULL;
-	if (!entry || is_open(entry))
+	if (!entry || is_open_entry(entry))
 		return NULL;
 	err = catalog_read_header(entry->item.path, &header);
 	if (err || !(header.flags & TRACE_FINISHED))

@@ -25,7 +25,8 @@ static struct err *read_sums(struct entry *entry, struct recording **ret)
 }
 
 /* Makes the text of an entry. Call it under the summary's lock. */
-static struct err *summarize(struct catalog *catalog, struct entry *entry, catalog_summary *make)
+static struct err *summarize_entry(struct catalog *catalog, struct entry *entry,
+				   catalog_summary *make)
 {
 	cleanup(recording_close_at) struct recording *recording = NULL;
 	struct catalog_item item = {.path = entry->item.path, .machine = entry->item.machine};
@@ -103,7 +104,7 @@ static void make_piece(void *argument, size_t number)
 
 	pthread_mutex_lock(&entry->summary_lock);
 	if (!entry->summary || catalog_is_stale(entry->item.path, &entry->summarized))
-		piece->err = summarize(list->catalog, entry, list->make);
+		piece->err = summarize_entry(list->catalog, entry, list->make);
 	if (!piece->err)
 		buf_text(&piece->text, entry->summary);
 	pthread_mutex_unlock(&entry->summary_lock);

@@ -60,7 +60,7 @@ void columns_missing(struct columns *columns, const char *key)
 	json_null(columns->json);
 }
 
-static void keep(struct columns *columns, struct columns_value value)
+static void keep_value(struct columns *columns, struct columns_value value)
 {
 	columns->failed |= !vec_push(&columns->values, value);
 }
@@ -70,7 +70,7 @@ void columns_u64(struct columns *columns, uint64_t value)
 	if (columns->json)
 		json_u64(columns->json, value);
 	else
-		keep(columns, (struct columns_value){COLUMNS_UNSIGNED, {.number = value}});
+		keep_value(columns, (struct columns_value){COLUMNS_UNSIGNED, {.number = value}});
 }
 
 void columns_i64(struct columns *columns, int64_t value)
@@ -78,7 +78,7 @@ void columns_i64(struct columns *columns, int64_t value)
 	if (columns->json)
 		json_i64(columns->json, value);
 	else
-		keep(columns, (struct columns_value){COLUMNS_SIGNED, {.change = value}});
+		keep_value(columns, (struct columns_value){COLUMNS_SIGNED, {.change = value}});
 }
 
 void columns_text(struct columns *columns, const char *text)
@@ -91,7 +91,7 @@ void columns_text(struct columns *columns, const char *text)
 		const char *copy = arena_text(&columns->texts, text);
 
 		columns->failed |= !copy;
-		keep(columns, (struct columns_value){COLUMNS_TEXT, {.text = copy}});
+		keep_value(columns, (struct columns_value){COLUMNS_TEXT, {.text = copy}});
 	}
 }
 
@@ -100,10 +100,10 @@ void columns_null(struct columns *columns)
 	if (columns->json)
 		json_null(columns->json);
 	else
-		keep(columns, (struct columns_value){.kind = COLUMNS_NULL});
+		keep_value(columns, (struct columns_value){.kind = COLUMNS_NULL});
 }
 
-static void put(struct csv_writer *csv, const struct columns_value *value)
+static void put_value(struct csv_writer *csv, const struct columns_value *value)
 {
 	switch (value->kind) {
 	case COLUMNS_NULL:
@@ -138,7 +138,7 @@ struct err *columns_write(const struct columns *columns, uint64_t rows, struct b
 			if (place == UINT32_MAX)
 				csv_empty(&csv);
 			else
-				put(&csv, &columns->values.items[column->first + place]);
+				put_value(&csv, &columns->values.items[column->first + place]);
 		}
 		csv_end_row(&csv);
 	}

@@ -58,7 +58,7 @@ void dataset_release(struct dataset *dataset)
 }
 
 /* *ret: without a recording. */
-static struct err *create(struct dataset **ret)
+static struct err *create_empty(struct dataset **ret)
 {
 	static uint64_t serials;
 	struct dataset *dataset = calloc(1, sizeof(*dataset));
@@ -76,8 +76,8 @@ static struct err *create(struct dataset **ret)
 }
 
 /* Reads the recording, or what came to it since the last data set. */
-static struct err *read_on(struct dataset *dataset, const char *path,
-			   const struct dataset_options *options)
+static struct err *read_recording(struct dataset *dataset, const char *path,
+				  const struct dataset_options *options)
 {
 	struct reading *reading = &dataset->reading;
 	struct err *err = NULL;
@@ -106,7 +106,7 @@ static struct err *make_symbolizer(struct dataset *dataset, const char *const *d
 }
 
 /* Takes its recording, which has names. */
-static struct err *show(struct dataset *dataset, const struct recording *recording)
+static struct err *take_recording(struct dataset *dataset, const struct recording *recording)
 {
 	struct err *err = frame_calls_create(recording, &dataset->frame_calls);
 
@@ -129,7 +129,7 @@ struct err *dataset_open(const char *path, const struct dataset_options *options
 			 struct reading *reading, struct dataset **ret)
 {
 	cleanup(dataset_release_at) struct dataset *dataset = NULL;
-	struct err *err = create(&dataset);
+	struct err *err = create_empty(&dataset);
 
 	if (err) {
 		reading_deinit(reading);
@@ -139,7 +139,7 @@ struct err *dataset_open(const char *path, const struct dataset_options *options
 	*reading = (struct reading){0};
 	dataset->path = path;
 	dataset->anonymous = options->anonymous;
-	err = read_on(dataset, path, options);
+	err = read_recording(dataset, path, options);
 	if (!err)
 		index_file_renew(dataset->owned);
 	if (!err)
@@ -153,7 +153,7 @@ struct err *dataset_open(const char *path, const struct dataset_options *options
 		recording_anonymize(dataset->owned);
 	}
 	if (!err)
-		err = show(dataset, dataset->owned);
+		err = take_recording(dataset, dataset->owned);
 	if (!err)
 		*ret = steal(&dataset);
 	return err;
@@ -182,7 +182,7 @@ struct err *dataset_open_merged(const char *const *paths, size_t count,
 				const char *const *debug_paths, struct dataset **ret)
 {
 	cleanup(dataset_release_at) struct dataset *dataset = NULL;
-	struct err *err = create(&dataset);
+	struct err *err = create_empty(&dataset);
 
 	if (!err)
 		err = make_symbolizer(dataset, debug_paths);
@@ -197,7 +197,7 @@ struct err *dataset_open_merged(const char *const *paths, size_t count,
 	if (err)
 		return err;
 	dataset->symbolized = merge_symbolized(dataset->merge);
-	err = show(dataset, merge_recording(dataset->merge));
+	err = take_recording(dataset, merge_recording(dataset->merge));
 	if (!err)
 		*ret = steal(&dataset);
 	return err;
@@ -207,14 +207,14 @@ struct err *dataset_open_side(struct dataset *of, const struct diff *diff, int s
 			      struct dataset **ret)
 {
 	cleanup(dataset_release_at) struct dataset *dataset = NULL;
-	struct err *err = create(&dataset);
+	struct err *err = create_empty(&dataset);
 
 	if (err)
 		return err;
 	dataset->as_recorded = dataset_hold(of);
 	err = diff_names(diff, side, &dataset->symbolized);
 	if (!err)
-		err = show(dataset, diff->sides[side]);
+		err = take_recording(dataset, diff->sides[side]);
 	if (!err)
 		*ret = steal(&dataset);
 	return err;

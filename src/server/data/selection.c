@@ -24,8 +24,8 @@ void selection_release(struct selection *selection)
  * Finds the blocks. Of two recordings on common stacks each has its blocks by what it was recorded
  * with: a common stack has the names of only one of them.
  */
-static struct err *match(struct dataset *dataset, const struct filter *filter,
-			 struct filter_match *ret)
+static struct err *match_blocks(struct dataset *dataset, const struct filter *filter,
+				struct filter_match *ret)
 {
 	struct dataset *recorded = dataset->as_recorded;
 	struct err *err;
@@ -38,8 +38,8 @@ static struct err *match(struct dataset *dataset, const struct filter *filter,
 	return err;
 }
 
-static struct err *create(struct dataset *dataset, const struct filter *filter, const char *key,
-			  struct selection **ret)
+static struct err *create_selection(struct dataset *dataset, const struct filter *filter,
+				    const char *key, struct selection **ret)
 {
 	cleanup(selection_release_at) struct selection *selection = calloc(1, sizeof(*selection));
 	struct err *err = NULL;
@@ -52,7 +52,7 @@ static struct err *create(struct dataset *dataset, const struct filter *filter, 
 	if (!selection->key)
 		return err_no_memory();
 	if (!filter_is_empty(filter)) {
-		err = match(dataset, filter, &selection->match);
+		err = match_blocks(dataset, filter, &selection->match);
 		selection->bits = selection->match.words;
 		selection->count = selection->match.count;
 	}
@@ -74,7 +74,7 @@ struct err *selection_find(struct dataset *dataset, const struct filter *filter,
 			break;
 	}
 	if (i == DATASET_SELECTIONS) {
-		err = create(dataset, filter, key, &selection);
+		err = create_selection(dataset, filter, key, &selection);
 		if (err)
 			return err;
 		selection_release(dataset->selections[--i]);

@@ -58,7 +58,7 @@ static bool lies_below(int fd, const char *real)
 }
 
 /* The part of a path behind its first name; NULL: it has no more. */
-static const char *shorter(const char *path)
+static const char *path_without_first(const char *path)
 {
 	const char *slash = strchr(path, '/');
 
@@ -76,7 +76,7 @@ static struct err *open_below(const char *directory, const char *path, struct st
 	*fd = -1;
 	while (*path == '/')
 		path++;
-	for (const char *end = path; real && end && *end; end = shorter(end)) {
+	for (const char *end = path; real && end && *end; end = path_without_first(end)) {
 		cleanup(free_at) char *found = NULL;
 
 		if (asprintf(&found, "%s/%s", directory, end) < 0) {

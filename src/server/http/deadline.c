@@ -32,7 +32,7 @@ struct deadlines {
 };
 
 /* Looks at all connections four times in the time that clients have. */
-static void *watch(void *argument)
+static void *watch_deadlines(void *argument)
 {
 	struct deadlines *deadlines = argument;
 
@@ -80,7 +80,7 @@ struct err *deadlines_create(unsigned int seconds, struct deadlines **ret)
 	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
 	pthread_cond_init(&deadlines->ended, &monotonic);
 	pthread_condattr_destroy(&monotonic);
-	number = pthread_create(&deadlines->watcher, NULL, watch, deadlines);
+	number = pthread_create(&deadlines->watcher, NULL, watch_deadlines, deadlines);
 	if (number)
 		return err_create_errno(number, "cannot start a thread");
 	deadlines->watched = true;
@@ -125,7 +125,7 @@ void deadline_end(struct deadlines *deadlines, struct deadline *deadline)
 	free(deadline);
 }
 
-static void turn(struct deadlines *deadlines, struct deadline *deadline, bool lifted)
+static void begin_turn(struct deadlines *deadlines, struct deadline *deadline, bool lifted)
 {
 	if (!deadline)
 		return;
@@ -137,10 +137,10 @@ static void turn(struct deadlines *deadlines, struct deadline *deadline, bool li
 
 void deadline_set(struct deadlines *deadlines, struct deadline *deadline)
 {
-	turn(deadlines, deadline, false);
+	begin_turn(deadlines, deadline, false);
 }
 
 void deadline_lift(struct deadlines *deadlines, struct deadline *deadline)
 {
-	turn(deadlines, deadline, true);
+	begin_turn(deadlines, deadline, true);
 }

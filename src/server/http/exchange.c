@@ -101,7 +101,7 @@ void exchange_end(void *argument, struct MHD_Connection *connection, void **stat
 }
 
 /* Whether a header's list, separated by commas, has the word, and not with weight 0. */
-static bool accepts(const char *list, const void *argument)
+static bool accepts_word(const char *list, const void *argument)
 {
 	const char *word = argument;
 	size_t length = strlen(word);
@@ -192,7 +192,7 @@ static struct MHD_Response *create_response(const struct exchange_context *conte
 	return response;
 }
 
-static void add(struct MHD_Response *response, const char *name, const char *value)
+static void add_header(struct MHD_Response *response, const char *name, const char *value)
 {
 	mhd.add_response_header(response, name, value);
 }
@@ -201,32 +201,34 @@ static void add(struct MHD_Response *response, const char *name, const char *val
 #define ANSWER_POLICY "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'"
 
 /* Adds the headers that each answer has. */
-static void add_common(struct MHD_Response *response, const struct exchange_context *context,
-		       const struct exchange *exchange, struct MHD_Connection *connection)
+static void add_common_headers(struct MHD_Response *response,
+			       const struct exchange_context *context,
+			       const struct exchange *exchange, struct MHD_Connection *connection)
 {
 	const char *origin = head_field(connection, "Origin");
 
 	// Recordings are private: no proxy may keep them, no other site may embed them.
-	add(response, "Cache-Control", "private, no-cache");
-	add(response, "Vary", "Accept-Encoding, Origin");
-	add(response, "X-Content-Type-Options", "nosniff");
-	add(response, "Referrer-Policy", "no-referrer");
-	add(response, "Content-Security-Policy", exchange->page ? PAGE_POLICY : ANSWER_POLICY);
+	add_header(response, "Cache-Control", "private, no-cache");
+	add_header(response, "Vary", "Accept-Encoding, Origin");
+	add_header(response, "X-Content-Type-Options", "nosniff");
+	add_header(response, "Referrer-Policy", "no-referrer");
+	add_header(response, "Content-Security-Policy",
+		   exchange->page ? PAGE_POLICY : ANSWER_POLICY);
 	if (!security_origin(&context->security, origin)) {
-		add(response, "Cross-Origin-Resource-Policy", "same-origin");
+		add_header(response, "Cross-Origin-Resource-Policy", "same-origin");
 		return;
 	}
-	add(response, "Access-Control-Allow-Origin", origin);
-	add(response, "Access-Control-Allow-Methods", METHODS);
-	add(response, "Access-Control-Allow-Headers", "Authorization");
+	add_header(response, "Access-Control-Allow-Origin", origin);
+	add_header(response, "Access-Control-Allow-Methods", METHODS);
+	add_header(response, "Access-Control-Allow-Headers", "Authorization");
 }
 
 static enum MHD_Result send_reply(const struct exchange_context *context, struct exchange *exchange,
 				  struct MHD_Connection *connection)
 {
 	struct reply *reply = &exchange->reply;
-	bool compress =
-		!reply->packed && head_any_field(connection, "Accept-Encoding", accepts, "gzip");
+	bool compress = !reply->packed &&
+			head_any_field(connection, "Accept-Encoding", accepts_word, "gzip");
 	struct MHD_Response *response;
 	enum MHD_Result result;
 
@@ -243,19 +245,20 @@ static enum MHD_Result send_reply(const struct exchange_context *context, struct
 		response = create_response(context, &reply->body, connection);
 	if (!response)
 		return MHD_NO;
-	add_common(response, context, exchange, connection);
-	add(response, "Content-Type", reply->type ? reply->type : exchange->request.route->type);
+	add_common_headers(response, context, exchange, connection);
+	add_header(response, "Content-Type",
+		   reply->type ? reply->type : exchange->request.route->type);
 	if (compress)
-		add(response, "Content-Encoding", "gzip");
+		add_header(response, "Content-Encoding", "gzip");
 	if (reply->status == MHD_HTTP_OK && exchange->etag[0])
-		add(response, "ETag", exchange->etag);
+		add_header(response, "ETag", exchange->etag);
 	if (reply->status == MHD_HTTP_METHOD_NOT_ALLOWED)
-		add(response, "Allow", METHODS);
+		add_header(response, "Allow", METHODS);
 	// Only with this header does `go tool pprof` show the message, and not just the status.
 	if (reply->status != MHD_HTTP_OK)
-		add(response, "X-Go-Pprof", "1");
+		add_header(response, "X-Go-Pprof", "1");
 	if (reply->status == MHD_HTTP_UNAUTHORIZED)
-		add(response, "WWW-Authenticate", "Bearer");
+		add_header(response, "WWW-Authenticate", "Bearer");
 	result = mhd.queue_response(connection, reply->status, response);
 	mhd.destroy_response(response);
 	return result;
@@ -270,16 +273,16 @@ static enum MHD_Result send_empty(const struct exchange_context *context, struct
 
 	if (!response)
 		return MHD_NO;
-	add_common(response, context, exchange, connection);
+	add_common_headers(response, context, exchange, connection);
 	if (exchange->etag[0])
-		add(response, "ETag", exchange->etag);
+		add_header(response, "ETag", exchange->etag);
 	if (exchange->admitted) {
 		char field[SESSION_FIELD];
 
 		session_field(context->session, field);
-		add(response, "Set-Cookie", field);
+		add_header(response, "Set-Cookie", field);
 		if (status == MHD_HTTP_SEE_OTHER)
-			add(response, "Location", "/");
+			add_header(response, "Location", "/");
 	}
 	result = mhd.queue_response(connection, status, response);
 	mhd.destroy_response(response);
@@ -319,8 +322,8 @@ static bool is_known_client(const struct exchange_context *context,
 }
 
 /* Exchanges a code for the cookie. */
-static struct err *redeem(const struct exchange_context *context, struct exchange *exchange,
-			  struct MHD_Connection *connection, struct reply *reply)
+static struct err *redeem_code(const struct exchange_context *context, struct exchange *exchange,
+			       struct MHD_Connection *connection, struct reply *reply)
 {
 	const char *code = exchange->target + strlen(CODE_TARGET);
 
@@ -337,9 +340,9 @@ static struct err *redeem(const struct exchange_context *context, struct exchang
 }
 
 /* Refuses a request without a look at what it asks for, if it must be. Else reply has no status. */
-static struct err *refuse(const struct exchange_context *context, struct exchange *exchange,
-			  const char *method, struct MHD_Connection *connection,
-			  struct reply *reply)
+static struct err *refuse_request(const struct exchange_context *context, struct exchange *exchange,
+				  const char *method, struct MHD_Connection *connection,
+				  struct reply *reply)
 {
 	const struct security *security = &context->security;
 	const char *host = exchange->host ? exchange->host : head_field(connection, "Host");
@@ -376,7 +379,7 @@ static struct err *refuse(const struct exchange_context *context, struct exchang
 	if (!security->token || exchange->head)
 		return NULL;
 	if (strncmp(exchange->target, CODE_TARGET, strlen(CODE_TARGET)) == 0)
-		return redeem(context, exchange, connection, reply);
+		return redeem_code(context, exchange, connection, reply);
 	if (strcmp(exchange->target, SESSION_TARGET) == 0)
 		exchange->admitted = MHD_HTTP_NO_CONTENT;
 	return NULL;
@@ -426,7 +429,7 @@ static bool is_any(const char *list, const void *argument)
  * Whether the client has the answer already, by its tag, which is known before the answer is made.
  * Tags are compared without "W/".
  */
-static bool is_known(const struct exchange *exchange, struct MHD_Connection *connection)
+static bool is_answer_known(const struct exchange *exchange, struct MHD_Connection *connection)
 {
 	return exchange->etag[0] &&
 	       head_any_field(connection, "If-None-Match", has_tag, exchange->etag + 2);
@@ -439,12 +442,12 @@ static struct err *answer_page(struct exchange *exchange, struct MHD_Connection 
 	const struct page_file *page = exchange->page;
 
 	write_etag(exchange, trace_checksum(page->data, page->size, NULL, 0));
-	*unchanged = is_known(exchange, connection);
+	*unchanged = is_answer_known(exchange, connection);
 	return *unchanged ? NULL : page_answer(page, &exchange->reply);
 }
 
-static struct err *answer(const struct exchange_context *context, struct exchange *exchange,
-			  struct MHD_Connection *connection, bool *unchanged)
+static struct err *answer_route(const struct exchange_context *context, struct exchange *exchange,
+				struct MHD_Connection *connection, bool *unchanged)
 {
 	struct request *request = &exchange->request;
 	struct err *err =
@@ -457,7 +460,7 @@ static struct err *answer(const struct exchange_context *context, struct exchang
 	if (err || exchange->reply.status)
 		return err;
 	make_etag(exchange);
-	*unchanged = is_known(exchange, connection);
+	*unchanged = is_answer_known(exchange, connection);
 	if (!*unchanged)
 		err = request->route->answer(request, &exchange->reply);
 	// The client wants no answer if there is one: If-None-Match: *.
@@ -468,7 +471,7 @@ static struct err *answer(const struct exchange_context *context, struct exchang
 }
 
 /* Turns an error of the machine into a reply, as far as that is possible. */
-static struct err *fail(struct exchange *exchange, struct err *err)
+static struct err *answer_failure(struct exchange *exchange, struct err *err)
 {
 	struct err *failed;
 
@@ -499,7 +502,8 @@ enum MHD_Result exchange_handle(void *argument, struct MHD_Connection *connectio
 		err = reply_refuse_err(&exchange->reply, head_check(connection, method, path,
 								    exchange->asked, version));
 		if (!err && !exchange->reply.status)
-			err = refuse(context, exchange, method, connection, &exchange->reply);
+			err = refuse_request(context, exchange, method, connection,
+					     &exchange->reply);
 		if (!err && !exchange->reply.status)
 			return MHD_YES;
 	} else if (*upload_size) {
@@ -512,14 +516,14 @@ enum MHD_Result exchange_handle(void *argument, struct MHD_Connection *connectio
 	} else {
 		deadline_lift(context->deadlines, deadline_of(connection));
 		err = exchange->page ? answer_page(exchange, connection, &unchanged)
-				     : answer(context, exchange, connection, &unchanged);
+				     : answer_route(context, exchange, connection, &unchanged);
 		deadline_set(context->deadlines, deadline_of(connection));
 	}
 	if (unchanged)
 		return send_empty(context, exchange, connection, MHD_HTTP_NOT_MODIFIED,
 				  create_bodiless());
 	if (err)
-		err = fail(exchange, err);
+		err = answer_failure(exchange, err);
 	if (err) {
 		err_destroy(err);
 		return MHD_NO;

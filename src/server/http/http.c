@@ -192,8 +192,8 @@ static struct err *start_daemon(struct http_server *server, int fd)
 }
 
 /* Starts libmicrohttpd. On failure the socket stays the caller's. */
-static struct err *start(struct http_server *server, const struct http_options *options,
-			 struct catalog *catalog, const struct listening *at)
+static struct err *start_server(struct http_server *server, const struct http_options *options,
+				struct catalog *catalog, const struct listening *at)
 {
 	struct err *err = check_access(options, at);
 
@@ -237,7 +237,7 @@ struct err *http_start(const struct http_options *options, struct catalog *catal
 		err = listen_on(options->interface, options->port, &at);
 	if (err)
 		return err;
-	err = start(server, options, catalog, &at);
+	err = start_server(server, options, catalog, &at);
 	if (err) {
 		close(at.fd);
 		return err;

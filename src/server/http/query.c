@@ -20,21 +20,21 @@ void query_deinit(struct query *query)
 	*query = (struct query){0};
 }
 
-static unsigned int hex(char c)
+static unsigned int hex_digit(char c)
 {
 	return isdigit((unsigned char)c) ? (unsigned int)(c - '0')
 					 : (unsigned int)(tolower((unsigned char)c) - 'a' + 10);
 }
 
 /* Decodes text in place. false: it contains a zero byte. */
-static bool decode(char *text)
+static bool decode_in_place(char *text)
 {
 	char *to = text;
 
 	for (const char *from = text; *from; from++) {
 		if (*from == '%' && isxdigit((unsigned char)from[1]) &&
 		    isxdigit((unsigned char)from[2])) {
-			*to = (char)(hex(from[1]) << 4 | hex(from[2]));
+			*to = (char)(hex_digit(from[1]) << 4 | hex_digit(from[2]));
 			if (!*to)
 				return false;
 			from += 2;
@@ -57,7 +57,7 @@ static struct err *parse_items(char *text, struct query *query)
 
 		if (!*name && !value)
 			continue;
-		if (!decode(name) || (value && !decode(value)))
+		if (!decode_in_place(name) || (value && !decode_in_place(value)))
 			return err_create("the query holds a zero byte");
 		if (!vec_push(&query->items, (struct query_item){name, value ? value : ""}))
 			return err_no_memory();

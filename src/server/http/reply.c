@@ -98,7 +98,7 @@ uint64_t body_size(const struct body *body)
 }
 
 /* Fills plain, unless it has bytes left or all were made. false: that failed. */
-static bool refill(struct body *body)
+static bool refill_plain(struct body *body)
 {
 	while (body->taken == body->plain.size && !body->made) {
 		struct err *err;
@@ -123,7 +123,7 @@ static bool refill_packed(struct body *body)
 		struct err *err = NULL;
 
 		body->packed.size = body->packed_taken = 0;
-		if (!refill(body))
+		if (!refill_plain(body))
 			return false;
 		body->packed_all = body->taken == body->plain.size;
 		if (body->packed_all)
@@ -143,7 +143,7 @@ static bool refill_packed(struct body *body)
 	return true;
 }
 
-static ssize_t take(const struct buf *from, size_t *taken, char *data, size_t size)
+static ssize_t take_bytes(const struct buf *from, size_t *taken, char *data, size_t size)
 {
 	size_t left = from->size - *taken;
 
@@ -157,13 +157,14 @@ static ssize_t take(const struct buf *from, size_t *taken, char *data, size_t si
 
 ssize_t body_read(struct body *body, char *data, size_t size)
 {
-	if (body->failed || !(body->compressor ? refill_packed(body) : refill(body)))
+	if (body->failed || !(body->compressor ? refill_packed(body) : refill_plain(body)))
 		return -1;
-	return body->compressor ? take(&body->packed, &body->packed_taken, data, size)
-				: take(&body->plain, &body->taken, data, size);
+	return body->compressor ? take_bytes(&body->packed, &body->packed_taken, data, size)
+				: take_bytes(&body->plain, &body->taken, data, size);
 }
 
-static struct err *set(struct reply *reply, unsigned int status, const char *type, struct buf *buf)
+static struct err *set_whole(struct reply *reply, unsigned int status, const char *type,
+			     struct buf *buf)
 {
 	struct body *body;
 	struct err *err = body_create_whole(buf, &body);
@@ -192,7 +193,7 @@ struct err *reply_refuse(struct reply *reply, unsigned int status, const char *f
 	// One line, whatever the request holds.
 	buf_shown(&buf, text, (size_t)length);
 	buf_char(&buf, '\n');
-	return set(reply, status, "text/plain; charset=utf-8", &buf);
+	return set_whole(reply, status, "text/plain; charset=utf-8", &buf);
 }
 
 struct err *reply_refuse_err(struct reply *reply, struct err *err)
@@ -208,7 +209,7 @@ struct err *reply_refuse_err(struct reply *reply, struct err *err)
 
 struct err *reply_whole(struct reply *reply, struct buf *buf)
 {
-	return set(reply, MHD_HTTP_OK, NULL, buf);
+	return set_whole(reply, MHD_HTTP_OK, NULL, buf);
 }
 
 struct err *reply_pieces(struct reply *reply, body_make *make, void *state, body_drop *drop)

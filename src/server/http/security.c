@@ -9,7 +9,7 @@
 #include "base/compiler.h"
 
 /* Takes the port and the brackets off a host. false: it is malformed, or too long for any host. */
-static bool split(const char *host, char name[256])
+static bool split_host(const char *host, char name[256])
 {
 	bool bracket = *host == '[';
 	size_t length = bracket ? strcspn(host, "]") : strcspn(host, ":");
@@ -40,7 +40,7 @@ bool security_host(const struct security *security, const char *host)
 	static const char *const own[] = {"localhost", "127.0.0.1", "::1"};
 	char name[256];
 
-	if (!host || !split(host, name))
+	if (!host || !split_host(host, name))
 		return false;
 	for (size_t i = 0; i < ARRAY_COUNT(own); i++)
 		if (strcasecmp(name, own[i]) == 0)

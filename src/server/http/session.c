@@ -11,7 +11,7 @@
 
 #define CODE_NS UINT64_C(30000000000)
 
-static struct err *draw(char ret[SESSION_TEXT])
+static struct err *draw_number(char ret[SESSION_TEXT])
 {
 	uint8_t random[SESSION_TEXT / 2];
 
@@ -25,7 +25,7 @@ struct err *session_init(struct session *session)
 {
 	*session = (struct session){0};
 	pthread_mutex_init(&session->mutex, NULL);
-	return draw(session->cookie);
+	return draw_number(session->cookie);
 }
 
 void session_deinit(struct session *session)
@@ -43,7 +43,7 @@ struct err *session_code(struct session *session, char ret[SESSION_TEXT])
 	struct err *err;
 
 	pthread_mutex_lock(&session->mutex);
-	err = draw(session->code);
+	err = draw_number(session->code);
 	session->code_end_ns = now_ns() + CODE_NS;
 	session->code_used = false;
 	memcpy(ret, session->code, SESSION_TEXT);
@@ -58,7 +58,7 @@ bool session_redeem(struct session *session, const char *code)
 	pthread_mutex_lock(&session->mutex);
 	good = session->code_end_ns && security_equal(session->code, code, strlen(code));
 	if (good && session->code_used) {
-		struct err *err = draw(session->cookie);
+		struct err *err = draw_number(session->cookie);
 
 		// Without random numbers nobody is let in any more: no cookie is that short.
 		if (err)

@@ -371,7 +371,8 @@ static struct err *make_page(void *state, struct buf *buf, bool *done)
 	return err;
 }
 
-static struct err *answer(struct request *request, struct reply *reply, const struct format *format)
+static struct err *answer_blocks(struct request *request, struct reply *reply,
+				 const struct format *format)
 {
 	struct selection *selection = NULL;
 	const uint32_t *chains = NULL;
@@ -414,15 +415,15 @@ static struct err *answer(struct request *request, struct reply *reply, const st
 
 struct err *route_allocations(struct request *request, struct reply *reply)
 {
-	return answer(request, reply, &json_format);
+	return answer_blocks(request, reply, &json_format);
 }
 
 struct err *route_raw_allocations(struct request *request, struct reply *reply)
 {
-	return answer(request, reply, &raw_format);
+	return answer_blocks(request, reply, &raw_format);
 }
 
 struct err *route_allocations_csv(struct request *request, struct reply *reply)
 {
-	return answer(request, reply, &csv_format);
+	return answer_blocks(request, reply, &csv_format);
 }

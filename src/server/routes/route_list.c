@@ -77,8 +77,8 @@ static void put_more(struct json_writer *json, const struct recording *recording
 	json_field_bool(json, "finished", facts->finished);
 }
 
-static struct err *summarize(const struct catalog_item *item, const struct recording *recording,
-			     char **ret)
+static struct err *summarize_item(const struct catalog_item *item,
+				  const struct recording *recording, char **ret)
 {
 	const struct recording_facts *facts = recording_facts(recording);
 	const struct recording_summary *sum = recording_summary(recording);
@@ -112,7 +112,7 @@ struct err *route_list(struct request *request, struct reply *reply)
 	struct err *err;
 
 	buf_char(&buf, '[');
-	err = catalog_summaries(request->catalog, request->texts[PARAMETER_LIST_ID], summarize,
+	err = catalog_summaries(request->catalog, request->texts[PARAMETER_LIST_ID], summarize_item,
 				&buf);
 	buf_char(&buf, ']');
 	return err ? err : reply_whole(reply, &buf);

@@ -288,7 +288,7 @@ static bool has_kind(const struct request *request, const struct recording *reco
 }
 
 /* Puts the mappings that are asked for into maps->order. Call it under the lock. */
-static struct err *choose(struct request *request, struct reply *reply, struct maps *maps)
+static struct err *choose_maps(struct request *request, struct reply *reply, struct maps *maps)
 {
 	cleanup(filter_match_deinit) struct filter_match match = {0};
 	const struct recording *recording = maps->page.dataset->recording;
@@ -317,17 +317,17 @@ struct sort {
 };
 
 /* What is mapped with the same call is in the order of the calls, as by time. */
-static uint64_t key_of(const struct sort *sort, uint32_t number)
+static uint64_t sort_key_of(const struct sort *sort, uint32_t number)
 {
 	const struct map_life *life = &sort->lives[number];
 
 	return sort->by == BY_ADDRESS ? life->address : sort->by == BY_SIZE ? life->length : 0;
 }
 
-static int compare(const void *left, const void *right, void *argument)
+static int compare_maps(const void *left, const void *right, void *argument)
 {
 	uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
-	uint64_t a_key = key_of(argument, a), b_key = key_of(argument, b);
+	uint64_t a_key = sort_key_of(argument, a), b_key = sort_key_of(argument, b);
 
 	if (a_key != b_key)
 		return a_key < b_key ? -1 : 1;
@@ -338,7 +338,7 @@ static void sort_maps(const struct request *request, struct maps *maps)
 {
 	struct sort sort = {maps->page.lives.items, request->choices[PARAMETER_MAP_SORT]};
 
-	qsort_r(maps->order, maps->count, sizeof(*maps->order), compare, &sort);
+	qsort_r(maps->order, maps->count, sizeof(*maps->order), compare_maps, &sort);
 	if (!request_descends(request, sort.by == BY_SIZE || sort.by == BY_PEAK))
 		return;
 	for (uint64_t i = 0; i < maps->count / 2; i++) {
@@ -349,14 +349,14 @@ static void sort_maps(const struct request *request, struct maps *maps)
 	}
 }
 
-static struct err *find(struct request *request, struct reply *reply, struct maps *maps)
+static struct err *find_maps(struct request *request, struct reply *reply, struct maps *maps)
 {
 	struct err *err = map_lives_create(maps->page.dataset->recording, &maps->page.lives);
 
 	if (err)
 		return err;
 	dataset_lock(maps->page.dataset);
-	err = choose(request, reply, maps);
+	err = choose_maps(request, reply, maps);
 	dataset_unlock(maps->page.dataset);
 	return err;
 }
@@ -377,7 +377,7 @@ struct err *route_maps(struct request *request, struct reply *reply)
 		.regions = request->choices[PARAMETER_MAP_REGIONS] == 1,
 		.history = request->choices[PARAMETER_MAP_HISTORY] == 1,
 	};
-	err = find(request, reply, maps);
+	err = find_maps(request, reply, maps);
 	if (err || reply->status) {
 		drop_maps(maps);
 		return err;

@@ -36,7 +36,7 @@ static void drop_operations(void *state)
 	free(operations);
 }
 
-static struct err *begin(struct request *request, struct reply *reply, body_make *make)
+static struct err *begin_operations(struct request *request, struct reply *reply, body_make *make)
 {
 	struct operations *operations = calloc(1, sizeof(*operations));
 
@@ -150,7 +150,7 @@ static struct err *make_mmaps(void *state, struct buf *buf, bool *done)
 
 struct err *route_mmaps(struct request *request, struct reply *reply)
 {
-	return begin(request, reply, make_mmaps);
+	return begin_operations(request, reply, make_mmaps);
 }
 
 /* The name of a parameter. NULL: glibc documents none. */
@@ -202,7 +202,7 @@ static struct err *make_mallopts(void *state, struct buf *buf, bool *done)
 
 struct err *route_mallopts(struct request *request, struct reply *reply)
 {
-	return begin(request, reply, make_mallopts);
+	return begin_operations(request, reply, make_mallopts);
 }
 
 struct err *route_backtrace(struct request *request, struct reply *reply)

@@ -146,8 +146,8 @@ static struct err *put_stacks(struct json_writer *json, struct dataset *dataset)
 	return err;
 }
 
-static struct err *answer(struct request *request, struct reply *reply,
-			  struct err *put(struct json_writer *, struct dataset *))
+static struct err *answer_report(struct request *request, struct reply *reply,
+				 struct err *put(struct json_writer *, struct dataset *))
 {
 	cleanup(buf_deinit) struct buf buf = BUF_EMPTY;
 	struct dataset *dataset = request->dataset;
@@ -163,12 +163,12 @@ static struct err *answer(struct request *request, struct reply *reply,
 
 struct err *route_errors(struct request *request, struct reply *reply)
 {
-	return answer(request, reply, put_errors);
+	return answer_report(request, reply, put_errors);
 }
 
 struct err *route_pools(struct request *request, struct reply *reply)
 {
-	return answer(request, reply, put_pools);
+	return answer_report(request, reply, put_pools);
 }
 
 struct err *route_findings(struct request *request, struct reply *reply)
@@ -177,10 +177,10 @@ struct err *route_findings(struct request *request, struct reply *reply)
 
 	if (!err && !reply->status)
 		err = request_open(request, reply);
-	return err || reply->status ? err : answer(request, reply, put_findings);
+	return err || reply->status ? err : answer_report(request, reply, put_findings);
 }
 
 struct err *route_stacks(struct request *request, struct reply *reply)
 {
-	return answer(request, reply, put_stacks);
+	return answer_report(request, reply, put_stacks);
 }

@@ -175,7 +175,7 @@ static struct err *find_blocks(struct request *request, struct reply *reply, str
 				       : dataset_groups(asked->dataset, by, &asked->query.groups);
 }
 
-static struct err *answer(const struct asked *asked, struct reply *reply)
+static struct err *answer_series(const struct asked *asked, struct reply *reply)
 {
 	cleanup(buf_deinit) struct buf buf = BUF_EMPTY;
 	struct json_writer json;
@@ -211,7 +211,7 @@ static struct err *answer_stored(const struct recording *recording, struct reply
 	if (err || !asked.series)
 		return err;
 	err = block_groups_create(recording, NULL, BLOCK_GROUPS_FATE, asked.late_ns, &asked.fates);
-	return err ? err : answer(&asked, reply);
+	return err ? err : answer_series(&asked, reply);
 }
 
 static struct err *answer_made(struct request *request, struct reply *reply)
@@ -234,7 +234,7 @@ static struct err *answer_made(struct request *request, struct reply *reply)
 	if (err || reply->status)
 		return err;
 	err = series_create(asked.recording, &asked.query, &asked.series);
-	return err ? err : answer(&asked, reply);
+	return err ? err : answer_series(&asked, reply);
 }
 
 struct err *route_series(struct request *request, struct reply *reply)

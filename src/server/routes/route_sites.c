@@ -146,7 +146,7 @@ static struct err *write_both(struct request *request, struct reply *reply, stru
 	return err;
 }
 
-static struct err *answer(struct request *request, struct reply *reply, site_writer *writer)
+static struct err *answer_sites(struct request *request, struct reply *reply, site_writer *writer)
 {
 	cleanup(buf_deinit) struct buf buf = BUF_EMPTY;
 	struct err *err;
@@ -159,7 +159,7 @@ static struct err *answer(struct request *request, struct reply *reply, site_wri
 
 struct err *route_site_pprof(struct request *request, struct reply *reply)
 {
-	struct err *err = answer(request, reply, write_pprof);
+	struct err *err = answer_sites(request, reply, write_pprof);
 
 	// A profile is a compressed file already.
 	reply->packed = reply->status == 200;
@@ -168,7 +168,7 @@ struct err *route_site_pprof(struct request *request, struct reply *reply)
 
 struct err *route_site_collapsed(struct request *request, struct reply *reply)
 {
-	return answer(request, reply, write_collapsed);
+	return answer_sites(request, reply, write_collapsed);
 }
 
 struct err *route_site_svg(struct request *request, struct reply *reply)
@@ -177,7 +177,7 @@ struct err *route_site_svg(struct request *request, struct reply *reply)
 	struct err *err;
 
 	if (!request->before)
-		return answer(request, reply, write_svg);
+		return answer_sites(request, reply, write_svg);
 	dataset_lock_both(request->dataset, request->before->dataset);
 	err = write_both(request, reply, &buf);
 	dataset_unlock_both(request->dataset, request->before->dataset);
@@ -186,5 +186,5 @@ struct err *route_site_svg(struct request *request, struct reply *reply)
 
 struct err *route_site_csv(struct request *request, struct reply *reply)
 {
-	return answer(request, reply, write_csv);
+	return answer_sites(request, reply, write_csv);
 }

@@ -144,8 +144,8 @@ static struct err *put_space(struct json_writer *json, const struct asked *asked
 }
 
 /* Reads what is no filter. */
-static struct err *take(const struct request *request, struct reply *reply,
-			struct space_query *query)
+static struct err *take_space_query(const struct request *request, struct reply *reply,
+				    struct space_query *query)
 {
 	uint64_t peak = recording_summary(request->dataset->recording)->peak_time_ns;
 	struct err *err;
@@ -187,7 +187,7 @@ struct err *route_space(struct request *request, struct reply *reply)
 		.query = {.end = UINT64_MAX, .top = TOP_STANDARD},
 	};
 	struct json_writer json;
-	struct err *err = take(request, reply, &asked.query);
+	struct err *err = take_space_query(request, reply, &asked.query);
 
 	if (err || reply->status)
 		return err;

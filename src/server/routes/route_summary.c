@@ -115,8 +115,8 @@ static void put_summary(struct json_writer *json, const struct request *request,
 	json_end(json);
 }
 
-static struct err *answer(const struct request *request, const struct summarized *summarized,
-			  struct reply *reply)
+static struct err *answer_summary(const struct request *request,
+				  const struct summarized *summarized, struct reply *reply)
 {
 	cleanup(buf_deinit) struct buf buf = BUF_EMPTY;
 	struct json_writer json;
@@ -195,7 +195,8 @@ static struct err *summarize_matched(struct request *request, struct reply *repl
 }
 
 /* Of a request whose recording is open. */
-static struct err *summarize(struct request *request, struct reply *reply, struct summarized *ret)
+static struct err *summarize_request(struct request *request, struct reply *reply,
+				     struct summarized *ret)
 {
 	const struct dataset *dataset = request->dataset;
 
@@ -232,10 +233,10 @@ static struct err *answer_change(struct request *request, struct reply *reply)
 	cleanup(summarized_deinit) struct summarized after = {0};
 	cleanup(buf_deinit) struct buf buf = BUF_EMPTY;
 	struct json_writer json;
-	struct err *err = summarize(request->before, reply, &before);
+	struct err *err = summarize_request(request->before, reply, &before);
 
 	if (!err && !reply->status)
-		err = summarize(request, reply, &after);
+		err = summarize_request(request, reply, &after);
 	if (err || reply->status)
 		return err;
 	json_init(&json, &buf, false);
@@ -266,7 +267,7 @@ static struct err *answer_index(const struct request *request, struct reply *rep
 	if (!facts->indexed || facts->live)
 		return NULL;
 	err = summarize_all(recording, facts->allocations > facts->culled_allocations, &summarized);
-	return err ? err : answer(request, &summarized, reply);
+	return err ? err : answer_summary(request, &summarized, reply);
 }
 
 struct err *route_summary(struct request *request, struct reply *reply)
@@ -281,6 +282,6 @@ struct err *route_summary(struct request *request, struct reply *reply)
 		return err;
 	if (request->before)
 		return answer_change(request, reply);
-	err = summarize(request, reply, &summarized);
-	return err || reply->status ? err : answer(request, &summarized, reply);
+	err = summarize_request(request, reply, &summarized);
+	return err || reply->status ? err : answer_summary(request, &summarized, reply);
 }

@@ -171,7 +171,7 @@ static bool has_lives(const struct asked *asked)
 }
 
 /* Judges how the rows of the page grew. What CULL only counted did not. */
-static struct err *judge(struct asked *asked)
+static struct err *judge_shapes(struct asked *asked)
 {
 	auto_free struct shape_input *inputs = NULL;
 	auto_free uint32_t *groups = NULL;
@@ -194,7 +194,7 @@ static struct err *judge(struct asked *asked)
 }
 
 /* Sums the chains of reallocs of rows that have a key. What CULL only counted has none. */
-static struct err *chain(struct asked *asked)
+static struct err *sum_page_chains(struct asked *asked)
 {
 	auto_free uint32_t *groups = NULL;
 	uint32_t count;
@@ -209,7 +209,7 @@ static struct err *chain(struct asked *asked)
 }
 
 /* Makes the curves of the page. */
-static struct err *draw(struct reply *reply, struct asked *asked)
+static struct err *draw_curves(struct reply *reply, struct asked *asked)
 {
 	struct series_query query = {
 		.bits = asked->query.bits,
@@ -250,7 +250,7 @@ static struct sums_page page_of(const struct asked *asked)
 	};
 }
 
-static struct err *put(struct json_writer *json, const struct asked *asked)
+static struct err *put_sums(struct json_writer *json, const struct asked *asked)
 {
 	struct sums_page page = page_of(asked);
 	struct err *err;
@@ -261,7 +261,7 @@ static struct err *put(struct json_writer *json, const struct asked *asked)
 	return err;
 }
 
-static struct err *add(struct sums_csv *csv, const char *side, const struct asked *asked)
+static struct err *add_csv(struct sums_csv *csv, const char *side, const struct asked *asked)
 {
 	struct sums_page page = page_of(asked);
 	struct err *err;
@@ -282,9 +282,9 @@ static struct err *write_page(const struct request *request, const struct asked 
 
 	if (request->route->answer == route_sums) {
 		json_init(&json, buf, false);
-		return put(&json, asked);
+		return put_sums(&json, asked);
 	}
-	err = add(&csv, NULL, asked);
+	err = add_csv(&csv, NULL, asked);
 	return err ? err : sums_csv_write(&csv, buf);
 }
 
@@ -303,7 +303,8 @@ static struct err *check_columns(struct reply *reply, const struct asked *asked)
 }
 
 /* Reads what is no filter. */
-static struct err *take(const struct request *request, struct reply *reply, struct asked *asked)
+static struct err *take_sums_query(const struct request *request, struct reply *reply,
+				   struct asked *asked)
 {
 	struct err *err = take_keys(request, reply, asked);
 
@@ -322,12 +323,12 @@ static struct err *take(const struct request *request, struct reply *reply, stru
 }
 
 /* Makes the sums of a request. */
-static struct err *sum(struct request *request, struct reply *reply, struct asked *asked)
+static struct err *make_sums(struct request *request, struct reply *reply, struct asked *asked)
 {
 	struct err *err;
 
 	asked->dataset = request->dataset;
-	err = take(request, reply, asked);
+	err = take_sums_query(request, reply, asked);
 	if (err || reply->status)
 		return err;
 	dataset_lock(request->dataset);
@@ -346,7 +347,8 @@ static enum sums_order order_of(const struct request *request)
 	return (enum sums_order)request->choices[PARAMETER_SUMS_SORT];
 }
 
-static struct err *answer(const struct request *request, struct reply *reply, struct asked *asked)
+static struct err *answer_sums(const struct request *request, struct reply *reply,
+			       struct asked *asked)
 {
 	cleanup(buf_deinit) struct buf buf = BUF_EMPTY;
 	enum sums_order order = order_of(request);
@@ -358,11 +360,11 @@ static struct err *answer(const struct request *request, struct reply *reply, st
 	err = take_page(request, reply, asked->sums->count, &first, &asked->count);
 	asked->rows = asked->sums->rows + first;
 	if (!err && !reply->status)
-		err = draw(reply, asked);
+		err = draw_curves(reply, asked);
 	if (!err && !reply->status)
-		err = judge(asked);
+		err = judge_shapes(asked);
 	if (!err && !reply->status)
-		err = chain(asked);
+		err = sum_page_chains(asked);
 	if (err || reply->status)
 		return err;
 	err = write_page(request, asked, &buf);
@@ -405,11 +407,11 @@ static struct err *take_change(const struct request *request, struct reply *repl
 		asked[i].sums->count = page->change->count;
 		page->sides[i] = (struct sums_side){asked[i].sums, &asked[i].query};
 		page->rows[i] = asked[i].rows;
-		err = draw(reply, &asked[i]);
+		err = draw_curves(reply, &asked[i]);
 		if (!err && !reply->status)
-			err = judge(&asked[i]);
+			err = judge_shapes(&asked[i]);
 		if (!err && !reply->status)
-			err = chain(&asked[i]);
+			err = sum_page_chains(&asked[i]);
 	}
 	return err;
 }
@@ -423,10 +425,10 @@ static struct err *put_change(const struct asked asked[DIFF_SIDES],
 	json_init(&json, buf, false);
 	json_object(&json);
 	json_key(&json, "before");
-	err = put(&json, &asked[DIFF_BEFORE]);
+	err = put_sums(&json, &asked[DIFF_BEFORE]);
 	json_key(&json, "after");
 	if (!err)
-		err = put(&json, &asked[DIFF_AFTER]);
+		err = put_sums(&json, &asked[DIFF_AFTER]);
 	if (err)
 		return err;
 	sums_json_field_change(&json, page);
@@ -443,9 +445,9 @@ static struct err *write_change(const struct request *request, const struct aske
 
 	if (request->route->answer == route_sums)
 		return put_change(asked, page, buf);
-	err = add(&csv, "before", &asked[DIFF_BEFORE]);
+	err = add_csv(&csv, "before", &asked[DIFF_BEFORE]);
 	if (!err)
-		err = add(&csv, "after", &asked[DIFF_AFTER]);
+		err = add_csv(&csv, "after", &asked[DIFF_AFTER]);
 	if (err)
 		return err;
 	sums_csv_add_change(&csv, page);
@@ -478,13 +480,13 @@ static struct err *answer_change(const struct request *request, struct reply *re
 struct err *route_sums(struct request *request, struct reply *reply)
 {
 	struct asked asked[DIFF_SIDES] = {0};
-	struct err *err = sum(request, reply, &asked[DIFF_AFTER]);
+	struct err *err = make_sums(request, reply, &asked[DIFF_AFTER]);
 
 	if (!err && !reply->status && request->before)
-		err = sum(request->before, reply, &asked[DIFF_BEFORE]);
+		err = make_sums(request->before, reply, &asked[DIFF_BEFORE]);
 	if (!err && !reply->status)
 		err = request->before ? answer_change(request, reply, asked)
-				      : answer(request, reply, &asked[DIFF_AFTER]);
+				      : answer_sums(request, reply, &asked[DIFF_AFTER]);
 	for (int i = 0; i < DIFF_SIDES; i++)
 		asked_deinit(&asked[i]);
 	return err;

@@ -18,7 +18,7 @@
 #define LOOK_MS    5
 #define LOOKS      10 /* a recording that has just begun says it within a moment */
 
-static void copy(const char *path, size_t size, char *ret, size_t room)
+static void copy_file_name(const char *path, size_t size, char *ret, size_t room)
 {
 	char text[4096];
 
@@ -29,8 +29,8 @@ static void copy(const char *path, size_t size, char *ret, size_t room)
 }
 
 /* Looks for the record in one chunk. */
-static bool find_in(const uint8_t *payload, const struct trace_chunk *header, char *ret,
-		    size_t room)
+static bool find_in_chunk(const uint8_t *payload, const struct trace_chunk *header, char *ret,
+			  size_t room)
 {
 	struct decode_stream stream = {0};
 	enum decode_result result;
@@ -58,13 +58,13 @@ static bool find_in(const uint8_t *payload, const struct trace_chunk *header, ch
 			event.process.field == TRACE_PROCESS_EXECUTABLE;
 	} while (!found && (result == DECODE_RECORD || result == DECODE_NEED_STACK));
 	if (found)
-		copy(event.process.value.data, event.process.value.size, ret, room);
+		copy_file_name(event.process.value.data, event.process.value.size, ret, room);
 	free(stream.stack);
 	return found;
 }
 
 /* Whether the recording says it. */
-static bool find(const struct byte_source *source, char *ret, size_t room)
+static bool find_in_recording(const struct byte_source *source, char *ret, size_t room)
 {
 	auto_free uint8_t *bytes = malloc(CHUNK_MAX);
 	uint64_t offset = TRACE_PAGE;
@@ -82,7 +82,7 @@ static bool find(const struct byte_source *source, char *ret, size_t room)
 		valid = chunk_check(bytes, &header, &expected) == CHUNK_VALID;
 		if (valid && header.kind == TRACE_CHUNK_EVENTS &&
 		    sizeof(header) + chunk_committed(&header) <= got)
-			found = find_in(bytes + sizeof(header), &header, ret, room);
+			found = find_in_chunk(bytes + sizeof(header), &header, ret, room);
 		offset = byte_source_next_unit(source, offset + (valid ? header.size : TRACE_PAGE),
 					       TRACE_PAGE);
 	}
@@ -102,7 +102,7 @@ static bool find_in_proc(int fd, char *ret, size_t room)
 	snprintf(link, sizeof(link), "/proc/%" PRIu32 "/exe", header.pid);
 	length = readlink(link, path, sizeof(path));
 	if (length > 0)
-		copy(path, (size_t)length, ret, room);
+		copy_file_name(path, (size_t)length, ret, room);
 	return length > 0;
 }
 
@@ -113,7 +113,7 @@ void program_name(int fd, char *ret, size_t room)
 
 	snprintf(ret, room, "program");
 	for (int looks = 0; looks < LOOKS; looks++) {
-		if (find(&source, ret, room) || find_in_proc(fd, ret, room))
+		if (find_in_recording(&source, ret, room) || find_in_proc(fd, ret, room))
 			return;
 		nanosleep(&moment, NULL);
 	}

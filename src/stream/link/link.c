@@ -146,7 +146,7 @@ static struct err *receive_some(struct link *link, void *data, size_t size, int 
 }
 
 /* Receives something into the buffer, which is empty, or sees the other side's end. */
-static struct err *fill(struct link *link, int timeout_ms, uint64_t end, bool *late)
+static struct err *fill_buffer(struct link *link, int timeout_ms, uint64_t end, bool *late)
 {
 	ssize_t got = 0;
 	struct err *err;
@@ -162,7 +162,7 @@ static struct err *fill(struct link *link, int timeout_ms, uint64_t end, bool *l
 }
 
 /* Takes up to size bytes out of the buffer. */
-static size_t take(struct link *link, void *data, size_t size)
+static size_t take_buffered(struct link *link, void *data, size_t size)
 {
 	const size_t there = link->end - link->begin;
 	const size_t taken = there < size ? there : size;
@@ -188,9 +188,9 @@ static struct err *receive_part(struct link *link, void *data, size_t size, int 
 		*got = direct > 0 ? (size_t)direct : 0;
 	} else {
 		if (link->begin == link->end && !link->ended)
-			err = fill(link, timeout_ms, 0, &late);
+			err = fill_buffer(link, timeout_ms, 0, &late);
 		if (!err && !late)
-			*got = take(link, data, size);
+			*got = take_buffered(link, data, size);
 	}
 	if (!err && late)
 		err = err_create("%s sent nothing for %d ms", link->peer, timeout_ms);
@@ -225,7 +225,7 @@ struct err *link_wait(struct link *link, int timeout_ms, bool *ret)
 
 	// A packet of TLS need not hold content: only reading it tells.
 	if (!err && link->begin == link->end && !link->ended)
-		err = fill(link, timeout_ms, end_after(timeout_ms), &late);
+		err = fill_buffer(link, timeout_ms, end_after(timeout_ms), &late);
 	if (!err)
 		*ret = !late;
 	return err;
@@ -258,7 +258,7 @@ const char *link_peer(const struct link *link)
  * A socket that is closed with bytes unread resets the connection, and then the other side may
  * never see what was sent last: why the connection ends.
  */
-static void linger(struct link *link)
+static void await_end(struct link *link)
 {
 	const uint64_t end = end_after(LINGER_MS);
 	bool late = false;
@@ -278,7 +278,7 @@ void link_close(struct link *link)
 		return;
 	if (!atomic_load(&link->broken)) {
 		link_tls_end(link);
-		linger(link);
+		await_end(link);
 	}
 	link_tls_deinit(link);
 	close(link->fd);
@@ -286,7 +286,7 @@ void link_close(struct link *link)
 }
 
 /* Makes a link of a connected socket, which it owns, also on failure. */
-static struct err *create(int fd, bool client, struct link **ret)
+static struct err *create_link(int fd, bool client, struct link **ret)
 {
 	cleanup(link_close_at) struct link *link = calloc(1, sizeof(*link));
 	union socket_address peer = {0};
@@ -314,7 +314,7 @@ static struct err *create(int fd, bool client, struct link **ret)
 
 struct err *link_accept(int socket, struct link **ret)
 {
-	return create(socket, false, ret);
+	return create_link(socket, false, ret);
 }
 
 struct err *link_prove(struct link *link, const struct link_key *key, int timeout_ms)
@@ -385,7 +385,7 @@ struct err *link_connect(const struct socket_place *place, const struct link_key
 	if (fd < 0)
 		return err_create_errno(errno, "cannot connect to %s, port %u", place->host,
 					place->port);
-	err = create(fd, true, &link);
+	err = create_link(fd, true, &link);
 	if (!err && key->set)
 		err = link_tls_begin(link, key, true, end);
 	if (!err)

@@ -27,7 +27,7 @@ static bool speaks_tls(const struct link *link)
 	       (link->first_size < 2 || link->first[1] == 3);
 }
 
-static ssize_t pull(gnutls_transport_ptr_t argument, void *data, size_t size)
+static ssize_t pull_bytes(gnutls_transport_ptr_t argument, void *data, size_t size)
 {
 	struct link *link = argument;
 	ssize_t got = recv(link->fd, data, size, 0);
@@ -46,7 +46,7 @@ static ssize_t pull(gnutls_transport_ptr_t argument, void *data, size_t size)
 	return got;
 }
 
-static ssize_t push(gnutls_transport_ptr_t argument, const void *data, size_t size)
+static ssize_t push_bytes(gnutls_transport_ptr_t argument, const void *data, size_t size)
 {
 	struct link *link = argument;
 	ssize_t sent = send(link->fd, data, size, MSG_NOSIGNAL);
@@ -97,7 +97,7 @@ static int set_server_secret(struct link *link)
 }
 
 /* Returns a code of GnuTLS. */
-static int prepare(struct link *link, bool client)
+static int prepare_session(struct link *link, bool client)
 {
 	// Tickets are for resuming a session: a new connection proves the key anew.
 	const unsigned int flags = GNUTLS_NONBLOCK | GNUTLS_NO_TICKETS;
@@ -109,15 +109,15 @@ static int prepare(struct link *link, bool client)
 	}
 	gnutls.session_set_ptr(link->session, link);
 	gnutls.transport_set_ptr(link->session, link);
-	gnutls.transport_set_pull_function(link->session, pull);
-	gnutls.transport_set_push_function(link->session, push);
+	gnutls.transport_set_pull_function(link->session, pull_bytes);
+	gnutls.transport_set_push_function(link->session, push_bytes);
 	status = gnutls.priority_set_direct(link->session, PRIORITY, NULL);
 	if (status < 0)
 		return status;
 	return client ? set_client_secret(link) : set_server_secret(link);
 }
 
-static struct err *failed(const struct link *link, int status)
+static struct err *tls_failed(const struct link *link, int status)
 {
 	if (status == GNUTLS_E_MEMORY_ERROR)
 		return err_no_memory();
@@ -152,7 +152,7 @@ static struct err *handshake_failed(const struct link *link, int status)
 		return err_create("%s closed the connection before it proved that it knows the "
 				  "token",
 				  link->peer);
-	return failed(link, status);
+	return tls_failed(link, status);
 }
 
 struct err *link_tls_begin(struct link *link, const struct link_key *key, bool client, uint64_t end)
@@ -164,9 +164,9 @@ struct err *link_tls_begin(struct link *link, const struct link_key *key, bool c
 	if (err)
 		return err;
 	link->key = key;
-	status = prepare(link, client);
+	status = prepare_session(link, client);
 	if (status < 0)
-		return failed(link, status);
+		return tls_failed(link, status);
 	while ((status = gnutls.handshake(link->session)) < 0) {
 		if (gnutls.error_is_fatal(status)) {
 			// Without it the other side could not tell why the connection ends.
@@ -193,7 +193,7 @@ ssize_t link_tls_send(struct link *link, const void *data, size_t size, struct e
 	if (sent >= 0)
 		return sent;
 	if (gnutls.error_is_fatal((int)sent))
-		*err = failed(link, (int)sent);
+		*err = tls_failed(link, (int)sent);
 	return -1;
 }
 
@@ -208,7 +208,7 @@ ssize_t link_tls_receive(struct link *link, void *data, size_t size, struct err 
 	if (got >= 0)
 		return got;
 	if (gnutls.error_is_fatal((int)got))
-		*err = failed(link, (int)got);
+		*err = tls_failed(link, (int)got);
 	return -1;
 }
 

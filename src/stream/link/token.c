@@ -17,7 +17,7 @@
 #define TOKEN_BYTES 32
 
 /* HKDF-SHA256 (RFC 5869). Returns a code of GnuTLS. */
-static int derive(const char *token, uint8_t ret[LINK_KEY_SIZE])
+static int derive_key(const char *token, uint8_t ret[LINK_KEY_SIZE])
 {
 	const gnutls_datum_t secret = {(unsigned char *)token, (unsigned int)strlen(token)};
 	const gnutls_datum_t salt = {(unsigned char *)SALT, sizeof(SALT) - 1};
@@ -44,7 +44,7 @@ struct err *token_key(const char *token, struct link_key *ret)
 	err = gnutls_library_open();
 	if (err)
 		return err;
-	status = derive(token, key.bytes);
+	status = derive_key(token, key.bytes);
 	if (status == GNUTLS_E_MEMORY_ERROR)
 		return err_no_memory();
 	if (status < 0)
@@ -96,7 +96,7 @@ struct err *token_file_read(const char *path, struct link_key *ret)
 }
 
 /* Returns 0 or an errno. */
-static int make(int fd)
+static int write_token(int fd)
 {
 	uint8_t random[TOKEN_BYTES];
 	char text[2 * TOKEN_BYTES + 2];
@@ -116,7 +116,7 @@ static int make(int fd)
 struct err *token_file_make(const char *path)
 {
 	auto_close int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-	int failure = fd < 0 ? errno : make(fd);
+	int failure = fd < 0 ? errno : write_token(fd);
 
 	if (fd >= 0 && failure)
 		unlink(path);

@@ -74,8 +74,8 @@ const struct named_module *named_modules_at(const struct named_modules *modules,
 /*
  * Looks the build id up. Returns its index, or MAP_NONE; *key is then where it belongs.
  */
-static uint64_t find(const struct named_modules *modules, const uint8_t *build_id, size_t size,
-		     uint64_t *key)
+static uint64_t find_module(const struct named_modules *modules, const uint8_t *build_id,
+			    size_t size, uint64_t *key)
 {
 	*key = XXH3_64bits_withSeed(build_id, size, modules->seed);
 	for (;; ++*key) {
@@ -94,13 +94,13 @@ static uint64_t find(const struct named_modules *modules, const uint8_t *build_i
 const char *named_modules_find(const struct named_modules *modules, const uint8_t *build_id,
 			       size_t size)
 {
-	uint64_t key, index = find(modules, build_id, size, &key);
+	uint64_t key, index = find_module(modules, build_id, size, &key);
 
 	return index == MAP_NONE ? NULL : modules->list.items[index].path;
 }
 
 /* Notes a module, if it is a new one and there is room. */
-static struct err *note(struct named_modules *modules, const struct decode_event *event)
+static struct err *note_module(struct named_modules *modules, const struct decode_event *event)
 {
 	const struct decode_text *path = &event->module.path;
 	size_t size = event->module.build_id_size;
@@ -112,7 +112,7 @@ static struct err *note(struct named_modules *modules, const struct decode_event
 	if (modules->list.count == NAMED_MODULES_MAX ||
 	    modules->bytes + size + path->size > NAMED_MODULES_BYTES)
 		return NULL;
-	if (find(modules, event->module.build_id, size, &key) != MAP_NONE)
+	if (find_module(modules, event->module.build_id, size, &key) != MAP_NONE)
 		return NULL;
 	if (!vec_reserve(&modules->list, 1))
 		return err_no_memory();
@@ -131,7 +131,7 @@ static struct err *note(struct named_modules *modules, const struct decode_event
 }
 
 /* Makes room for so many frames. */
-static struct err *grow(struct named_modules *modules, struct decode_stream *stream)
+static struct err *grow_frames(struct named_modules *modules, struct decode_stream *stream)
 {
 	uint32_t count = modules->frames_count ? modules->frames_count : 1024;
 
@@ -161,14 +161,14 @@ static struct err *add_payload(struct named_modules *modules, const struct trace
 		result = decode_chunk(&stream, payload, size, chunk->base_ticks, chunk->carried,
 				      true);
 		if (result == DECODE_NEED_STACK)
-			err = grow(modules, &stream);
+			err = grow_frames(modules, &stream);
 	} while (!err && result == DECODE_NEED_STACK);
 	while (!err && (result == DECODE_RECORD || result == DECODE_NEED_STACK)) {
 		result = decode_next(&stream, &event);
 		if (result == DECODE_NEED_STACK)
-			err = grow(modules, &stream);
+			err = grow_frames(modules, &stream);
 		else if (result == DECODE_RECORD && event.kind == TRACE_RECORD_MODULE)
-			err = note(modules, &event);
+			err = note_module(modules, &event);
 	}
 	return err;
 }
@@ -212,14 +212,14 @@ struct err *module_walk_chunk(struct named_modules *modules, const struct byte_s
 	return err ? err : named_modules_add(modules, bytes, got);
 }
 
-static bool is_known(const struct module_walk *walk, uint64_t offset)
+static bool is_known_chunk(const struct module_walk *walk, uint64_t offset)
 {
 	uint64_t page = offset / TRACE_PAGE;
 
 	return page / 64 < walk->pages.count && walk->pages.items[page / 64] >> page % 64 & 1;
 }
 
-static struct err *note_known(struct module_walk *walk, uint64_t offset)
+static struct err *note_known_chunk(struct module_walk *walk, uint64_t offset)
 {
 	uint64_t page = offset / TRACE_PAGE;
 
@@ -238,13 +238,13 @@ static struct err *note_chunk(struct named_modules *modules, const struct byte_s
 	bool sealed = header->flags & TRACE_CHUNK_SEALED;
 	struct err *err;
 
-	if (header->kind != TRACE_CHUNK_EVENTS || (sealed && is_known(walk, offset)))
+	if (header->kind != TRACE_CHUNK_EVENTS || (sealed && is_known_chunk(walk, offset)))
 		return NULL;
 	err = module_walk_chunk(modules, source, offset, header->size);
-	return !err && sealed ? note_known(walk, offset) : err;
+	return !err && sealed ? note_known_chunk(walk, offset) : err;
 }
 
-static bool is_found(const struct named_modules *modules, const struct module_walk_goal *goal)
+static bool is_goal_found(const struct named_modules *modules, const struct module_walk_goal *goal)
 {
 	return goal && named_modules_find(modules, goal->build_id, goal->size);
 }
@@ -256,7 +256,7 @@ struct err *module_walk(struct named_modules *modules, const struct byte_source 
 	uint64_t offset = TRACE_PAGE, end;
 	struct err *err = byte_source_size(source, &end);
 
-	while (!err && offset < end && !is_found(modules, goal)) {
+	while (!err && offset < end && !is_goal_found(modules, goal)) {
 		uint8_t raw[sizeof(struct trace_chunk)];
 		struct trace_chunk header;
 		const char *expected;

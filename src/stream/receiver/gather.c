@@ -70,7 +70,7 @@ static void say_stranger(struct gather *gather, const char *key, struct err *err
 }
 
 /* Runs a connection, which was not proved yet if it was accepted, and closes its link. */
-static struct err *talk(struct gather *gather, struct link *link, bool *all)
+static struct err *talk_to_sender(struct gather *gather, struct link *link, bool *all)
 {
 	struct err *err = NULL;
 
@@ -95,7 +95,7 @@ struct dialled {
 };
 
 /* Connects until the sender has sent all it has, or is not there any more. */
-static void dial(struct dialled *dialled)
+static void dial_sender(struct dialled *dialled)
 {
 	struct gather *gather = dialled->gather;
 	char said[400] = "";
@@ -110,7 +110,7 @@ static void dial(struct dialled *dialled)
 
 		connected = !err;
 		if (!err)
-			err = talk(gather, link, &all);
+			err = talk_to_sender(gather, link, &all);
 		broken = err && connected;
 		if (err && dialled->announced && !is_stopping(gather)) {
 			say_stranger(gather, NULL, err);
@@ -136,7 +136,7 @@ static void dial_target(void *argument)
 	struct dialled *dialled = argument;
 	struct gather *gather = dialled->gather;
 
-	dial(dialled);
+	dial_sender(dialled);
 	pthread_mutex_lock(&gather->mutex);
 	gather->state.over = --gather->targets_left == 0;
 	pthread_mutex_unlock(&gather->mutex);
@@ -161,7 +161,7 @@ static void dial_announced(void *argument)
 	struct dialled *dialled = argument;
 	struct gather *gather = dialled->gather;
 
-	dial(dialled);
+	dial_sender(dialled);
 	forget_dialled(gather, dialled->number);
 	free(dialled);
 }
@@ -243,7 +243,7 @@ static void serve_sender(void *argument, int fd)
 	struct err *err = link_accept(fd, &link);
 
 	if (!err)
-		err = talk(gather, link, &all);
+		err = talk_to_sender(gather, link, &all);
 	if (err && !is_stopping(gather))
 		say_stranger(gather, NULL, err);
 	else

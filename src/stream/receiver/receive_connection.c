@@ -22,7 +22,7 @@ struct receiving {
 	uint8_t *in;                     /* MESSAGE_SIZE_MAX */
 	uint64_t writes, acknowledged;
 	uint64_t acknowledged_ns, looked_ns;
-	uint32_t asking; /* for ask() */
+	uint32_t asking; /* for ask_for_module() */
 };
 
 static struct err *send_parts(struct receiving *receiving, uint32_t kind, uint32_t recording,
@@ -43,12 +43,12 @@ static struct err *send_parts(struct receiving *receiving, uint32_t kind, uint32
 	return link_send(receiving->link, bytes, MESSAGE_HEAD_SIZE + head.size, MESSAGE_SILENCE_MS);
 }
 
-static struct err *fault(const struct receiving *receiving, const char *what)
+static struct err *sender_fault(const struct receiving *receiving, const char *what)
 {
 	return err_create("%s: %s", receiving->peer, what);
 }
 
-static struct err *acknowledge(struct receiving *receiving)
+static struct err *acknowledge_writes(struct receiving *receiving)
 {
 	receiving->acknowledged = receiving->writes;
 	receiving->acknowledged_ns = now_ns();
@@ -56,7 +56,7 @@ static struct err *acknowledge(struct receiving *receiving)
 			  sizeof(receiving->writes), NULL, 0);
 }
 
-static void count(struct receiving *receiving, int recordings, bool failed)
+static void count_recordings(struct receiving *receiving, int recordings, bool failed)
 {
 	struct gather *gather = receiving->gather;
 
@@ -66,22 +66,22 @@ static void count(struct receiving *receiving, int recordings, bool failed)
 	pthread_mutex_unlock(&gather->mutex);
 }
 
-static void drop(struct receiving *receiving, uint32_t number)
+static void drop_incoming(struct receiving *receiving, uint32_t number)
 {
 	struct incoming *incoming = receiving->incoming.items[number];
 
 	receiving->incoming.items[number] = NULL;
 	receive_close(receiving->gather, incoming);
-	count(receiving, -1, false);
+	count_recordings(receiving, -1, false);
 }
 
-static struct err *refuse(struct receiving *receiving, uint32_t number, const char *name,
-			  const struct receive_refusal *refusal)
+static struct err *refuse_recording(struct receiving *receiving, uint32_t number, const char *name,
+				    const struct receive_refusal *refusal)
 {
 	uint8_t reason = (uint8_t)refusal->reason;
 
 	if (refusal->reason == MESSAGE_IMPOSSIBLE)
-		count(receiving, 0, true);
+		count_recordings(receiving, 0, true);
 	receiving->owed.items[number] = refusal->reason == MESSAGE_LATER;
 	if (refusal->reason != MESSAGE_COMPLETE)
 		gather_say(receiving->gather, "%s: '%s' is refused: %s", receiving->peer, name,
@@ -103,7 +103,7 @@ static struct err *take_offer(struct receiving *receiving, const struct message 
 		if (!vec_push(&receiving->owed, false) || !vec_push(&receiving->incoming, NULL))
 			return err_no_memory();
 	if (receiving->incoming.items[message->recording])
-		return fault(receiving, "it offers a recording twice");
+		return sender_fault(receiving, "it offers a recording twice");
 	receiving->owed.items[message->recording] = true;
 	err = receive_open(gather, message, &incoming, &refusal);
 	if (err)
@@ -113,10 +113,10 @@ static struct err *take_offer(struct receiving *receiving, const struct message 
 
 		foreign_text(message->offer.name, message->offer.name_size, '?', name,
 			     sizeof(name));
-		return refuse(receiving, message->recording, name, &refusal);
+		return refuse_recording(receiving, message->recording, name, &refusal);
 	}
 	receiving->incoming.items[message->recording] = incoming;
-	count(receiving, 1, false);
+	count_recordings(receiving, 1, false);
 	err = receive_have(incoming, &have, &haves);
 	if (err)
 		return err;
@@ -127,8 +127,8 @@ static struct err *take_offer(struct receiving *receiving, const struct message 
 			  NULL, 0);
 }
 
-static struct err *ask(void *argument, uint32_t request, uint8_t what, const uint8_t *build_id,
-		       size_t size)
+static struct err *ask_for_module(void *argument, uint32_t request, uint8_t what,
+				  const uint8_t *build_id, size_t size)
 {
 	struct receiving *receiving = argument;
 	uint8_t bytes[7];
@@ -142,7 +142,7 @@ static struct err *ask(void *argument, uint32_t request, uint8_t what, const uin
 }
 
 /* Asks for modules, and ends the recording if all of it is here. */
-static struct err *go_on(struct receiving *receiving, uint32_t number)
+static struct err *go_on_with(struct receiving *receiving, uint32_t number)
 {
 	struct gather *gather = receiving->gather;
 	struct incoming *incoming = receiving->incoming.items[number];
@@ -150,13 +150,13 @@ static struct err *go_on(struct receiving *receiving, uint32_t number)
 	struct err *err;
 
 	receiving->asking = number;
-	err = receive_modules_ask(gather, incoming, ask, receiving);
+	err = receive_modules_ask(gather, incoming, ask_for_module, receiving);
 	if (err || !incoming->ended || receive_modules_waits(incoming))
 		return err;
 	snprintf(path, sizeof(path), "%s/%s", gather->options.directory, incoming->name);
 	gather_say(gather, "complete: %s, from %s", incoming->name, receiving->peer);
 	receive_complete(gather, incoming);
-	drop(receiving, number);
+	drop_incoming(receiving, number);
 	receiving->owed.items[number] = false;
 	err = send_parts(receiving, MESSAGE_DONE, number, "", 0, NULL, 0);
 	gather->options.complete(gather->options.argument, path);
@@ -177,8 +177,8 @@ static struct err *take_write(struct receiving *receiving, struct incoming *inco
 	err = receive_write(gather, incoming, message, &good, &refusal);
 	if (err || good)
 		return err_prefix(err, "%s", receiving->peer);
-	err = refuse(receiving, message->recording, incoming->name, &refusal);
-	drop(receiving, message->recording);
+	err = refuse_recording(receiving, message->recording, incoming->name, &refusal);
+	drop_incoming(receiving, message->recording);
 	return err;
 }
 
@@ -193,9 +193,9 @@ static struct err *take_end(struct receiving *receiving, struct incoming *incomi
 	if (err)
 		return err;
 	if (good)
-		return go_on(receiving, message->recording);
-	err = refuse(receiving, message->recording, incoming->name, &refusal);
-	drop(receiving, message->recording);
+		return go_on_with(receiving, message->recording);
+	err = refuse_recording(receiving, message->recording, incoming->name, &refusal);
+	drop_incoming(receiving, message->recording);
 	return err;
 }
 
@@ -210,7 +210,7 @@ static struct err *take_message(struct receiving *receiving, const struct messag
 	case MESSAGE_RECORDING:
 		return take_offer(receiving, message);
 	case MESSAGE_PING:
-		return acknowledge(receiving);
+		return acknowledge_writes(receiving);
 	case MESSAGE_WRITE:
 		// What was on its way when the recording was refused counts, too.
 		receiving->writes++;
@@ -224,34 +224,34 @@ static struct err *take_message(struct receiving *receiving, const struct messag
 		err = err_prefix(receive_modules_take(receiving->gather, incoming, message), "%s",
 				 receiving->peer);
 		if (!err && message->kind == MESSAGE_FILE_END)
-			err = go_on(receiving, message->recording);
+			err = go_on_with(receiving, message->recording);
 		return err;
 	case MESSAGE_FAULT:
-		return fault(receiving, "it ends the connection");
+		return sender_fault(receiving, "it ends the connection");
 	default:
 		return NULL;
 	}
 }
 
 /* What is to be done now and then. */
-static struct err *look(struct receiving *receiving)
+static struct err *look_after_all(struct receiving *receiving)
 {
 	uint64_t now = now_ns(), waiting = receiving->writes - receiving->acknowledged;
 	struct err *err = NULL;
 
 	if (waiting >= ACKNOWLEDGE_EACH ||
 	    (waiting && now - receiving->acknowledged_ns > ACKNOWLEDGE_NS))
-		err = acknowledge(receiving);
+		err = acknowledge_writes(receiving);
 	if (err || now - receiving->looked_ns < LOOK_NS)
 		return err;
 	receiving->looked_ns = now;
 	for (uint32_t i = 0; !err && i < receiving->incoming.count; i++)
 		if (receiving->incoming.items[i] && !receiving->incoming.items[i]->ended)
-			err = go_on(receiving, i);
+			err = go_on_with(receiving, i);
 	return err;
 }
 
-static struct err *talk(struct receiving *receiving)
+static struct err *take_messages(struct receiving *receiving)
 {
 	struct err *err = NULL;
 	bool closed = false;
@@ -264,12 +264,12 @@ static struct err *talk(struct receiving *receiving)
 		if (!err && !closed)
 			err = take_message(receiving, &message);
 		if (!err && !closed)
-			err = look(receiving);
+			err = look_after_all(receiving);
 	}
 	return err;
 }
 
-static struct err *greet(struct receiving *receiving)
+static struct err *greet_sender(struct receiving *receiving)
 {
 	struct message_greeting own = {.role = MESSAGE_RECEIVER}, other;
 	struct err *err;
@@ -298,7 +298,7 @@ static struct gathered_sender *find_sender(struct gather *gather, const uint8_t 
  * dialled is not needed. One that the sender has dialled takes the place of the older link, which
  * may be dead without a sign. *known: it is connected already.
  */
-static struct err *enter(struct receiving *receiving, bool *known)
+static struct err *enter_sender(struct receiving *receiving, bool *known)
 {
 	struct gather *gather = receiving->gather;
 	struct gathered_sender sender = {.link = receiving->link};
@@ -320,7 +320,7 @@ static struct err *enter(struct receiving *receiving, bool *known)
 	return err;
 }
 
-static void leave(struct receiving *receiving)
+static void leave_sender(struct receiving *receiving)
 {
 	struct gather *gather = receiving->gather;
 	struct gathered_sender *own;
@@ -345,11 +345,11 @@ struct err *receive_connection(struct gather *gather, struct link *link, bool *a
 	*all = false;
 	if (!receiving.in)
 		return err_no_memory();
-	err = greet(&receiving);
+	err = greet_sender(&receiving);
 	if (!err)
-		err = enter(&receiving, &known);
+		err = enter_sender(&receiving, &known);
 	if (!err && !known) {
-		err = talk(&receiving);
+		err = take_messages(&receiving);
 		// The sender is to know why the connection ends, if it still listens.
 		if (err)
 			err_destroy(send_parts(&receiving, MESSAGE_FAULT, 0, err_message(err),
@@ -357,13 +357,13 @@ struct err *receive_connection(struct gather *gather, struct link *link, bool *a
 	}
 	for (uint32_t i = 0; i < receiving.incoming.count; i++) {
 		if (receiving.incoming.items[i])
-			drop(&receiving, i);
+			drop_incoming(&receiving, i);
 		owed |= receiving.owed.items[i];
 	}
-	leave(&receiving);
+	leave_sender(&receiving);
 	*all = !err && !known && !owed;
 	if (!err && !known && owed)
-		err = fault(&receiving, "it ended the connection before all had come");
+		err = sender_fault(&receiving, "it ended the connection before all had come");
 	vec_deinit(&receiving.incoming);
 	vec_deinit(&receiving.owed);
 	free(receiving.in);

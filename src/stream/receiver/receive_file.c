@@ -18,7 +18,8 @@
 #define NAME_TRIES 1000
 #define WRITE_BACK (8u << 20) /* bytes after which the disk is to begin */
 
-static void refuse(struct receive_refusal *refusal, enum message_refusal reason, const char *text)
+static void set_refusal(struct receive_refusal *refusal, enum message_refusal reason,
+			const char *text)
 {
 	refusal->reason = reason;
 	snprintf(refusal->text, sizeof(refusal->text), "%s", text);
@@ -30,7 +31,7 @@ static void refuse_errno(struct receive_refusal *refusal, int number, const char
 	char text[sizeof(refusal->text)];
 
 	snprintf(text, sizeof(text), "%s: %s", what, strerror(number));
-	refuse(refusal, MESSAGE_LATER, text);
+	set_refusal(refusal, MESSAGE_LATER, text);
 }
 
 /* The program's name, as it can be a part of a file's name. */
@@ -68,16 +69,16 @@ static bool is_acceptable(const struct message *offer, struct trace_header *head
 	case HEADER_VALID:
 		break;
 	case HEADER_NEWER:
-		refuse(refusal, MESSAGE_IMPOSSIBLE,
-		       "its format is newer than this receiver: update mallow here");
+		set_refusal(refusal, MESSAGE_IMPOSSIBLE,
+			    "its format is newer than this receiver: update mallow here");
 		return false;
 	default:
-		refuse(refusal, MESSAGE_IMPOSSIBLE, "it is not a recording");
+		set_refusal(refusal, MESSAGE_IMPOSSIBLE, "it is not a recording");
 		return false;
 	}
 	if (header->header_size == TRACE_PAGE && !(header->flags & TRACE_FINISHED))
 		return true;
-	refuse(refusal, MESSAGE_IMPOSSIBLE, "it is not a recording that is being written");
+	set_refusal(refusal, MESSAGE_IMPOSSIBLE, "it is not a recording that is being written");
 	return false;
 }
 
@@ -212,12 +213,12 @@ static bool is_known_locked(const struct gather *gather, const uint8_t id[16],
 {
 	for (size_t i = 0; i < gather->arriving.count; i++)
 		if (memcmp(gather->arriving.items[i]->id, id, 16) == 0) {
-			refuse(refusal, MESSAGE_TAKEN, "another sender is sending it");
+			set_refusal(refusal, MESSAGE_TAKEN, "another sender is sending it");
 			return true;
 		}
 	for (size_t i = 0; i < gather->done_count && i < GATHER_DONE_MAX; i++)
 		if (memcmp(gather->done[i].bytes, id, 16) == 0) {
-			refuse(refusal, MESSAGE_COMPLETE, "it is here already");
+			set_refusal(refusal, MESSAGE_COMPLETE, "it is here already");
 			return true;
 		}
 	return false;
@@ -250,9 +251,9 @@ static int open_file(struct gather *gather, const struct message *offer,
 		return create_new(gather->directory, offer, header, incoming->program,
 				  incoming->name, refusal);
 	if (finished)
-		refuse(refusal, MESSAGE_COMPLETE, "it is here already");
+		set_refusal(refusal, MESSAGE_COMPLETE, "it is here already");
 	else if (!file_lock_take(fd))
-		refuse(refusal, MESSAGE_TAKEN, "another 'mallow gather' receives it");
+		set_refusal(refusal, MESSAGE_TAKEN, "another 'mallow gather' receives it");
 	else {
 		incoming->resumed = true;
 		if (header->flags & TRACE_LIVE)
@@ -319,7 +320,7 @@ struct err *receive_open(struct gather *gather, const struct message *offer, str
 	known = is_known_locked(gather, header.id, refusal);
 	if (!known && !vec_push(&gather->arriving, incoming)) {
 		known = true;
-		refuse(refusal, MESSAGE_LATER, "the receiver has no memory");
+		set_refusal(refusal, MESSAGE_LATER, "the receiver has no memory");
 	}
 	pthread_mutex_unlock(&gather->mutex);
 	if (known)
@@ -439,7 +440,7 @@ struct err *receive_write(const struct gather *gather, struct incoming *incoming
 		return err_create("%s: %s", incoming->name, wrong);
 	if (message->data.offset > gather->options.max_size ||
 	    message->data.size > gather->options.max_size - message->data.offset) {
-		refuse(refusal, MESSAGE_IMPOSSIBLE, "it is larger than --max-size here");
+		set_refusal(refusal, MESSAGE_IMPOSSIBLE, "it is larger than --max-size here");
 		*ret = false;
 		return NULL;
 	}
@@ -467,13 +468,13 @@ struct err *receive_end(const struct gather *gather, struct incoming *incoming, 
 
 	*ret = false;
 	if (size < TRACE_PAGE || size > gather->options.max_size) {
-		refuse(refusal, MESSAGE_IMPOSSIBLE, "its size is not possible");
+		set_refusal(refusal, MESSAGE_IMPOSSIBLE, "its size is not possible");
 		return NULL;
 	}
 	if (fstat(incoming->fd, &status) < 0 || !status.st_nlink ||
 	    (uint64_t)status.st_size < incoming->end) {
-		refuse(refusal, MESSAGE_LATER,
-		       "somebody has deleted or shortened the file that was received into");
+		set_refusal(refusal, MESSAGE_LATER,
+			    "somebody has deleted or shortened the file that was received into");
 		return NULL;
 	}
 	// The sender may forget it after this: it must be on the disk.

@@ -59,7 +59,7 @@ struct err *receive_modules_ask(struct gather *gather, struct incoming *incoming
 	return err;
 }
 
-static struct asked_module *find(struct incoming *incoming, uint32_t request)
+static struct asked_module *find_asked(struct incoming *incoming, uint32_t request)
 {
 	for (size_t i = 0; i < incoming->asked.count; i++)
 		if (incoming->asked.items[i].request == request)
@@ -68,8 +68,8 @@ static struct asked_module *find(struct incoming *incoming, uint32_t request)
 }
 
 /* It is not worth the recording: without the file there are fewer names. */
-static void drop(struct gather *gather, struct incoming *incoming, struct asked_module *asked,
-		 struct err *err)
+static void drop_file(struct gather *gather, struct incoming *incoming, struct asked_module *asked,
+		      struct err *err)
 {
 	gather_say(gather, "%s: %s: no names from '%s'", incoming->name, err_message(err),
 		   named_modules_at(incoming->modules, asked->module)->path);
@@ -94,7 +94,7 @@ static void take_part(struct gather *gather, struct incoming *incoming, struct a
 		err = module_store_append(asked->file, message->data.offset, message->data.data,
 					  message->data.size);
 	if (err)
-		drop(gather, incoming, asked, err);
+		drop_file(gather, incoming, asked, err);
 }
 
 static void take_end(struct gather *gather, struct incoming *incoming, struct asked_module *asked,
@@ -107,7 +107,7 @@ static void take_end(struct gather *gather, struct incoming *incoming, struct as
 	else if (asked->file)
 		err = module_store_commit(steal(&asked->file));
 	if (err)
-		drop(gather, incoming, asked, err);
+		drop_file(gather, incoming, asked, err);
 	*asked = incoming->asked.items[--incoming->asked.count];
 }
 
@@ -116,7 +116,7 @@ struct err *receive_modules_take(struct gather *gather, struct incoming *incomin
 {
 	bool end = message->kind == MESSAGE_FILE_END;
 	struct asked_module *asked =
-		find(incoming, end ? message->file_end.request : message->data.request);
+		find_asked(incoming, end ? message->file_end.request : message->data.request);
 
 	if (!asked)
 		return err_create("it sends a file that nobody asked for");

@@ -137,7 +137,8 @@ static struct err *note_found_slot(struct changes *changes, size_t number,
 }
 
 /* Takes what stands at offset. *size: how long that is; 0: its end is not in the file yet. */
-static struct err *take(struct changes *changes, uint64_t offset, uint64_t end, uint64_t *size)
+static struct err *take_chunk(struct changes *changes, uint64_t offset, uint64_t end,
+			      uint64_t *size)
 {
 	struct trace_chunk header;
 	enum chunk_verdict verdict;
@@ -165,7 +166,8 @@ static struct err *take(struct changes *changes, uint64_t offset, uint64_t end, 
 }
 
 /* Takes all chunks in a range, the rest of which becomes gaps. *stop: where it ended. */
-static struct err *walk(struct changes *changes, uint64_t offset, uint64_t end, uint64_t *stop)
+static struct err *walk_range(struct changes *changes, uint64_t offset, uint64_t end,
+			      uint64_t *stop)
 {
 	struct err *err = NULL;
 	bool cut = false;
@@ -177,7 +179,7 @@ static struct err *walk(struct changes *changes, uint64_t offset, uint64_t end, 
 		if (data > offset)
 			err = add_gap(changes, offset, data - offset);
 		if (!err && data < end) {
-			err = take(changes, data, end, &size);
+			err = take_chunk(changes, data, end, &size);
 			cut = !size;
 		}
 		offset = data + size;
@@ -204,7 +206,7 @@ static struct err *walk_end(struct changes *changes)
 			chunks->gaps.count--;
 		}
 	}
-	err = walk(changes, chunks->walked, end, &stop);
+	err = walk_range(changes, chunks->walked, end, &stop);
 	chunks->walked = stop;
 	return err;
 }
@@ -219,8 +221,8 @@ static struct err *walk_gaps(struct changes *changes)
 
 	memset(&chunks->gaps, 0, sizeof(chunks->gaps));
 	for (size_t i = 0; !err && i < gaps.count; i++)
-		err = walk(changes, gaps.items[i].offset, gaps.items[i].offset + gaps.items[i].size,
-			   &stop);
+		err = walk_range(changes, gaps.items[i].offset,
+				 gaps.items[i].offset + gaps.items[i].size, &stop);
 	vec_deinit(&gaps);
 	return err;
 }

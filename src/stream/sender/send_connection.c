@@ -14,7 +14,7 @@
 #define FLUSH_SIZE   (256u << 10) /* messages go in packets of so many bytes */
 #define NS_PER_MS    UINT64_C(1000000)
 
-static struct err *fault(const struct connection *connection, const char *what)
+static struct err *receiver_fault(const struct connection *connection, const char *what)
 {
 	return err_create("%s: %s", connection->peer, what);
 }
@@ -24,13 +24,13 @@ static struct err *take_fault(const struct connection *connection, const struct 
 	char text[200];
 
 	foreign_text(message->fault.text, message->fault.size, '?', text, sizeof(text));
-	return fault(connection, text);
+	return receiver_fault(connection, text);
 }
 
 static struct err *take_acknowledge(struct connection *connection, const struct message *message)
 {
 	if (message->number > connection->writes)
-		return fault(connection, "it acknowledges what was not sent");
+		return receiver_fault(connection, "it acknowledges what was not sent");
 	if (message->number > connection->acknowledged)
 		sender_note_progress(connection->sender);
 	connection->acknowledged = message->number;
@@ -57,7 +57,7 @@ static struct err *take_message(struct connection *connection, const struct mess
 		return NULL;
 	}
 	if (message->recording >= connection->outgoing.count)
-		return fault(connection, "it speaks of a recording that was not offered");
+		return receiver_fault(connection, "it speaks of a recording that was not offered");
 	outgoing = connection->outgoing.items[message->recording];
 	if (message->kind != MESSAGE_REFUSE)
 		sender_note_progress(connection->sender);
@@ -81,7 +81,7 @@ static struct err *take_answers(struct connection *connection)
 		err = link_message_take(connection->link, connection->peer, connection->in,
 					&message, &closed);
 		if (!err && closed)
-			err = fault(connection, "it ended the connection");
+			err = receiver_fault(connection, "it ended the connection");
 		connection->heard_ns = now_ns();
 		if (!err)
 			err = take_message(connection, &message);
@@ -102,7 +102,7 @@ static struct err *send_flush(struct connection *connection)
 	return err;
 }
 
-static void append(struct connection *connection, const void *data, size_t size)
+static void append_bytes(struct connection *connection, const void *data, size_t size)
 {
 	if (size)
 		memcpy(connection->out.items + connection->out.count, data, size);
@@ -120,9 +120,9 @@ struct err *send_message(struct connection *connection, uint32_t kind, uint32_t 
 	if (!vec_reserve(&connection->out, sizeof(bytes) + head.size))
 		return err_no_memory();
 	message_write_head(&head, bytes);
-	append(connection, bytes, sizeof(bytes));
-	append(connection, first, first_size);
-	append(connection, rest, rest_size);
+	append_bytes(connection, bytes, sizeof(bytes));
+	append_bytes(connection, first, first_size);
+	append_bytes(connection, rest, rest_size);
 	connection->writes += kind == MESSAGE_WRITE;
 	if (connection->out.count < FLUSH_SIZE)
 		return NULL;
@@ -130,7 +130,7 @@ struct err *send_message(struct connection *connection, uint32_t kind, uint32_t 
 	return err ? err : take_answers(connection);
 }
 
-static struct err *greet(struct connection *connection)
+static struct err *greet_receiver(struct connection *connection)
 {
 	struct sender *sender = connection->sender;
 	struct message_greeting own = {.role = MESSAGE_SENDER}, other;
@@ -156,7 +156,7 @@ static bool is_done(struct sender *sender, const struct sent_recording *recordin
 }
 
 /* Offers recordings that are new, or were refused a while ago. */
-static struct err *offer(struct connection *connection)
+static struct err *offer_recordings(struct connection *connection)
 {
 	size_t count = sender_count(connection->sender);
 	struct err *err = NULL;
@@ -194,7 +194,7 @@ static struct err *send_all(struct connection *connection, int *pause_ms)
 {
 	uint64_t begun = now_ns(), put = 0, look_ms;
 	bool more = false, hurry;
-	struct err *err = offer(connection);
+	struct err *err = offer_recordings(connection);
 
 	for (size_t i = 0; !err && i < connection->outgoing.count; i++)
 		err = outgoing_look(connection, connection->outgoing.items[i], &put);
@@ -216,7 +216,7 @@ static struct err *send_all(struct connection *connection, int *pause_ms)
 	return err;
 }
 
-static struct err *talk(struct connection *connection)
+static struct err *send_until_settled(struct connection *connection)
 {
 	struct err *err = NULL;
 
@@ -230,7 +230,7 @@ static struct err *talk(struct connection *connection)
 		if (!err && waits)
 			err = take_answers(connection);
 		if (!err && now_ns() - connection->heard_ns > MESSAGE_SILENCE_MS * NS_PER_MS)
-			err = fault(connection, "it has been silent for 20 seconds");
+			err = receiver_fault(connection, "it has been silent for 20 seconds");
 	}
 	return err;
 }
@@ -244,10 +244,10 @@ struct err *send_connection(struct sender *sender, struct link *link)
 		.heard_ns = now_ns(),
 		.said_ns = now_ns(),
 	};
-	struct err *err = connection.in ? greet(&connection) : err_no_memory();
+	struct err *err = connection.in ? greet_receiver(&connection) : err_no_memory();
 
 	if (!err)
-		err = talk(&connection);
+		err = send_until_settled(&connection);
 	sender_leave(sender, link);
 	for (size_t i = 0; i < connection.outgoing.count; i++)
 		outgoing_destroy(&connection, connection.outgoing.items[i]);

@@ -15,7 +15,7 @@
 #define PIECE_SIZE (256u << 10)
 
 /* Where the modules of the recording are noted. */
-static struct err *notes(struct outgoing *outgoing, struct byte_source *source)
+static struct err *begin_notes(struct outgoing *outgoing, struct byte_source *source)
 {
 	*source = (struct byte_source){.name = outgoing->recording->name,
 				       .fd = outgoing->recording->fd};
@@ -25,7 +25,7 @@ static struct err *notes(struct outgoing *outgoing, struct byte_source *source)
 struct err *send_files_note(struct outgoing *outgoing, uint64_t offset, uint32_t size)
 {
 	struct byte_source source;
-	struct err *err = notes(outgoing, &source);
+	struct err *err = begin_notes(outgoing, &source);
 
 	return err ? err : module_walk_chunk(outgoing->modules, &source, offset, size);
 }
@@ -37,7 +37,7 @@ static struct err *path_of(struct outgoing *outgoing, const struct message *mess
 	const struct module_walk_goal goal = {.build_id = message->need.build_id,
 					      .size = message->need.build_id_size};
 	struct byte_source source;
-	struct err *err = notes(outgoing, &source);
+	struct err *err = begin_notes(outgoing, &source);
 
 	// Most modules are named at the beginning.
 	if (!err)

@@ -79,8 +79,8 @@ void outgoing_forget(struct connection *connection, struct outgoing *outgoing)
  * The recording is settled on this connection. arrived: the receiver has all of it; else why: it
  * will not get it, and the reason.
  */
-static void settle(struct connection *connection, struct outgoing *outgoing, bool arrived,
-		   const char *why)
+static void settle_outgoing(struct connection *connection, struct outgoing *outgoing, bool arrived,
+			    const char *why)
 {
 	struct sent_recording *recording = outgoing->recording;
 	struct sender *sender = connection->sender;
@@ -109,7 +109,7 @@ struct err *outgoing_offer(struct connection *connection, struct outgoing *outgo
 	err = changes_create(recording->fd, recording->name, &outgoing->changes);
 	if (err) {
 		// Somebody has cut or overwritten the file. Other recordings go on.
-		settle(connection, outgoing, false, err_message(err));
+		settle_outgoing(connection, outgoing, false, err_message(err));
 		err_destroy(err);
 		return NULL;
 	}
@@ -127,7 +127,7 @@ static void take_refusal(struct connection *connection, struct outgoing *outgoin
 	foreign_text(message->refusal.text, message->refusal.size, '?', why, sizeof(why));
 	switch (message->refusal.reason) {
 	case MESSAGE_COMPLETE:
-		settle(connection, outgoing, true, "");
+		settle_outgoing(connection, outgoing, true, "");
 		return;
 	case MESSAGE_TAKEN: // who sends it may fail
 	case MESSAGE_LATER:
@@ -141,7 +141,7 @@ static void take_refusal(struct connection *connection, struct outgoing *outgoin
 		pthread_mutex_unlock(&connection->sender->mutex);
 		break;
 	default:
-		settle(connection, outgoing, false, why);
+		settle_outgoing(connection, outgoing, false, why);
 		break;
 	}
 	if (strcmp(why, outgoing->why) != 0)
@@ -176,7 +176,7 @@ struct err *outgoing_take(struct connection *connection, struct outgoing *outgoi
 	else if (message->kind == MESSAGE_HAVE && state == OUTGOING_OFFERED)
 		return take_have(connection, outgoing, message);
 	else if (message->kind == MESSAGE_DONE && state == OUTGOING_ENDED)
-		settle(connection, outgoing, true, "");
+		settle_outgoing(connection, outgoing, true, "");
 	return NULL;
 }
 
@@ -187,7 +187,7 @@ struct put {
 	uint64_t bytes;
 };
 
-static struct err *put(void *argument, uint64_t offset, const void *data, size_t size)
+static struct err *put_change(void *argument, uint64_t offset, const void *data, size_t size)
 {
 	struct put *to = argument;
 
@@ -199,7 +199,7 @@ static struct err *put(void *argument, uint64_t offset, const void *data, size_t
 			    sizeof(offset), data, size);
 }
 
-static struct err *sealed(void *argument, uint64_t offset, uint64_t size)
+static struct err *note_sealed(void *argument, uint64_t offset, uint64_t size)
 {
 	struct put *to = argument;
 	struct outgoing *outgoing = to->outgoing;
@@ -240,7 +240,8 @@ static bool is_quiet(struct outgoing *outgoing, bool changed)
 struct err *outgoing_look(struct connection *connection, struct outgoing *outgoing, uint64_t *bytes)
 {
 	struct put to = {.connection = connection, .outgoing = outgoing};
-	const struct changes_sink sink = {.put = put, .sealed = sealed, .argument = &to};
+	const struct changes_sink sink = {
+		.put = put_change, .sealed = note_sealed, .argument = &to};
 	uint64_t begun = now_ns(); // a look may take long, and the program end meanwhile
 	uint64_t size;
 	bool changed, over;

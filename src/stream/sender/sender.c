@@ -34,7 +34,7 @@ static bool pause_for(struct sender *sender, int ms)
 }
 
 /* Talks to a receiver to the end, after proving a link that was accepted, and closes the link. */
-static struct err *talk(struct sender *sender, struct link *link)
+static struct err *talk_to_receiver(struct sender *sender, struct link *link)
 {
 	struct err *err = NULL;
 
@@ -81,7 +81,7 @@ static void *connect_on_and_on(void *argument)
 		uint64_t begun = now_ns();
 
 		if (!err)
-			err = talk(sender, link);
+			err = talk_to_receiver(sender, link);
 		// It did work for a while: the next attempt comes soon.
 		if (now_ns() - begun > AGAIN_MOST_MS * NS_PER_MS) {
 			again_ms = AGAIN_LEAST_MS;
@@ -104,7 +104,7 @@ static void serve_receiver(void *argument, int fd)
 	struct err *err = link_accept(fd, &link);
 
 	if (!err)
-		err = talk(sender, link);
+		err = talk_to_receiver(sender, link);
 	if (err && !sender_is_settled(sender) &&
 	    strangers_note(&sender->strangers, err_message(err), &unsaid))
 		sender_say(sender, "%s", err_message(err));
@@ -198,7 +198,7 @@ static struct err *prepare_listener(struct sender *sender)
 	return socket_place_listen(&place, last, &sender->listener, &sender->port);
 }
 
-static struct err *start(struct sender *sender)
+static struct err *start_threads(struct sender *sender)
 {
 	int number = 0;
 
@@ -241,7 +241,7 @@ struct err *sender_create(const struct sender_options *options, struct sender **
 	if (!err)
 		err = prepare_listener(sender);
 	if (!err)
-		err = start(sender);
+		err = start_threads(sender);
 	if (err)
 		return err;
 	*ret = steal(&sender);
