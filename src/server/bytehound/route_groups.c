@@ -124,8 +124,10 @@ struct sort {
 	unsigned int key;
 };
 
-static uint64_t sort_key_of(const struct sort *sort, uint32_t site)
+/* A request_key. */
+static uint64_t group_key(const void *argument, uint32_t site)
 {
+	const struct sort *sort = argument;
 	const struct site_sums *sums = &sort->sums[site];
 
 	switch (sort->key) {
@@ -146,17 +148,6 @@ static uint64_t sort_key_of(const struct sort *sort, uint32_t site)
 	}
 }
 
-/* Equal sites stay in their order: qsort_r() alone may mix them. */
-static int compare_sites(const void *left, const void *right, void *argument)
-{
-	uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
-	uint64_t a_key = sort_key_of(argument, a), b_key = sort_key_of(argument, b);
-
-	if (a_key != b_key)
-		return a_key < b_key ? -1 : 1;
-	return (a > b) - (a < b);
-}
-
 static struct err *sort_groups(const struct request *request, struct groups *groups)
 {
 	unsigned int choice = request->choices[PARAMETER_GROUP_SORT];
@@ -174,15 +165,8 @@ static struct err *sort_groups(const struct request *request, struct groups *gro
 	for (uint32_t i = 0; i < count; i++)
 		if (groups->matched[i].calls)
 			groups->sites[groups->count++] = i;
-	qsort_r(groups->sites, groups->count, sizeof(*groups->sites), compare_sites, &sort);
-	if (!request_descends(request, sort.key != FIRST && sort.key != LAST && sort.key != MOST))
-		return NULL;
-	for (uint64_t i = 0; i < groups->count / 2; i++) {
-		uint32_t site = groups->sites[i];
-
-		groups->sites[i] = groups->sites[groups->count - 1 - i];
-		groups->sites[groups->count - 1 - i] = site;
-	}
+	request_sort(request, groups->sites, groups->count, group_key, &sort,
+		     sort.key != FIRST && sort.key != LAST && sort.key != MOST);
 	return NULL;
 }
 

@@ -135,6 +135,39 @@ bool request_descends(const struct request *request, bool standard)
 	return request->given[PARAMETER_ORDER] ? request->choices[PARAMETER_ORDER] == 1 : standard;
 }
 
+struct sorting {
+	request_key *key;
+	const void *argument;
+};
+
+static int compare_keys(const void *left, const void *right, void *argument)
+{
+	const struct sorting *sorting = argument;
+	uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
+	uint64_t a_key = sorting->key(sorting->argument, a);
+	uint64_t b_key = sorting->key(sorting->argument, b);
+
+	if (a_key != b_key)
+		return a_key < b_key ? -1 : 1;
+	return (a > b) - (a < b);
+}
+
+void request_sort(const struct request *request, uint32_t *numbers, uint64_t count,
+		  request_key *key, const void *argument, bool standard)
+{
+	struct sorting sorting = {key, argument};
+
+	qsort_r(numbers, count, sizeof(*numbers), compare_keys, &sorting);
+	if (!request_descends(request, standard))
+		return;
+	for (uint64_t i = 0; i < count / 2; i++) {
+		uint32_t number = numbers[i];
+
+		numbers[i] = numbers[count - 1 - i];
+		numbers[count - 1 - i] = number;
+	}
+}
+
 void request_page(const struct request *request, uint64_t total, uint64_t *first, uint64_t *end)
 {
 	uint64_t skip = request->numbers[PARAMETER_SKIP];

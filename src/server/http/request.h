@@ -85,6 +85,14 @@ enum stack_form request_stack_form(const struct request *request);
 /* Whether the order asked for is descending. standard: the answer if no order was given. */
 bool request_descends(const struct request *request, bool standard);
 
+/*
+ * Puts numbers into the order asked for: by what key() says of each, and equal ones as the numbers
+ * are, or the exact reverse of that. standard: as of request_descends().
+ */
+typedef uint64_t request_key(const void *argument, uint32_t number);
+void request_sort(const struct request *request, uint32_t *numbers, uint64_t count,
+		  request_key *key, const void *argument, bool standard);
+
 /* The rows asked for, of total: [*first, *end). */
 void request_page(const struct request *request, uint64_t total, uint64_t *first, uint64_t *end);
 

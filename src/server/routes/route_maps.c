@@ -316,54 +316,19 @@ struct sort {
 	unsigned int by;
 };
 
-/* What is mapped with the same call is in the order of the calls, as by time. */
-static uint64_t sort_key_of(const struct sort *sort, uint32_t number)
+/* A request_key. What is mapped with the same call is in the order of the calls, as by time. */
+static uint64_t map_key(const void *argument, uint32_t number)
 {
+	const struct sort *sort = argument;
 	const struct map_life *life = &sort->lives[number];
 
 	return sort->by == BY_ADDRESS ? life->address : sort->by == BY_SIZE ? life->length : 0;
 }
 
-static int compare_maps(const void *left, const void *right, void *argument)
-{
-	uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
-	uint64_t a_key = sort_key_of(argument, a), b_key = sort_key_of(argument, b);
-
-	if (a_key != b_key)
-		return a_key < b_key ? -1 : 1;
-	return (a > b) - (a < b);
-}
-
-static void sort_maps(const struct request *request, struct maps *maps)
-{
-	struct sort sort = {maps->page.lives.items, request->choices[PARAMETER_MAP_SORT]};
-
-	qsort_r(maps->order, maps->count, sizeof(*maps->order), compare_maps, &sort);
-	if (!request_descends(request, sort.by == BY_SIZE || sort.by == BY_PEAK))
-		return;
-	for (uint64_t i = 0; i < maps->count / 2; i++) {
-		uint32_t number = maps->order[i];
-
-		maps->order[i] = maps->order[maps->count - 1 - i];
-		maps->order[maps->count - 1 - i] = number;
-	}
-}
-
-static struct err *find_maps(struct request *request, struct reply *reply, struct maps *maps)
-{
-	struct err *err = map_lives_create(maps->page.dataset->recording, &maps->page.lives);
-
-	if (err)
-		return err;
-	dataset_lock(maps->page.dataset);
-	err = choose_maps(request, reply, maps);
-	dataset_unlock(maps->page.dataset);
-	return err;
-}
-
 struct err *route_maps(struct request *request, struct reply *reply)
 {
 	struct maps *maps = calloc(1, sizeof(*maps));
+	struct sort sort = {.by = request->choices[PARAMETER_MAP_SORT]};
 	struct err *err;
 	uint32_t operations;
 
@@ -377,12 +342,19 @@ struct err *route_maps(struct request *request, struct reply *reply)
 		.regions = request->choices[PARAMETER_MAP_REGIONS] == 1,
 		.history = request->choices[PARAMETER_MAP_HISTORY] == 1,
 	};
-	err = find_maps(request, reply, maps);
+	err = map_lives_create(request->dataset->recording, &maps->page.lives);
+	if (!err) {
+		dataset_lock(request->dataset);
+		err = choose_maps(request, reply, maps);
+		dataset_unlock(request->dataset);
+	}
 	if (err || reply->status) {
 		drop_maps(maps);
 		return err;
 	}
-	sort_maps(request, maps);
+	sort.lives = maps->page.lives.items;
+	request_sort(request, maps->order, maps->count, map_key, &sort,
+		     sort.by == BY_SIZE || sort.by == BY_PEAK);
 	request_page(request, maps->count, &maps->at, &maps->end);
 	if (request->route->answer == route_maps)
 		return reply_pieces(reply, make_maps, maps, drop_maps);
