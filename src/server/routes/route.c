@@ -112,17 +112,6 @@ static bool matches(const char *pattern, bool name, const char *path, struct cap
 	return !*path || (name && *path == '/' && path[1] && !strchr(path + 1, '/'));
 }
 
-/* Notes which recording is asked for, and opens it, unless the route does. */
-static struct err *take_id(struct request *request, const struct route *route,
-			   const struct capture *id, struct reply *reply)
-{
-	if (id->length >= sizeof(request->id))
-		return reply_refuse(reply, MHD_HTTP_NOT_FOUND, "data not found");
-	memcpy(request->id, id->text, id->length);
-	request->id[id->length] = 0;
-	return route->groups & ROUTE_OPENS ? NULL : request_open(request, reply);
-}
-
 struct err *route_find(struct request *request, struct reply *reply)
 {
 	struct capture captures[3] = {0};
@@ -141,9 +130,13 @@ struct err *route_find(struct request *request, struct reply *reply)
 	request->route = route;
 	if (route->groups & ROUTE_SCRIPTS)
 		return route_refuse_scripts(reply);
-	err = query_take(request, reply);
-	if (!err && !reply->status && captures[0].text)
-		err = take_id(request, route, &captures[0], reply);
 	request->rest = captures[1].text;
-	return err;
+	err = query_take(request, reply);
+	if (err || reply->status || !captures[0].text)
+		return err;
+	if (captures[0].length >= sizeof(request->id))
+		return reply_refuse(reply, MHD_HTTP_NOT_FOUND, "data not found");
+	memcpy(request->id, captures[0].text, captures[0].length);
+	request->id[captures[0].length] = 0;
+	return route->groups & ROUTE_OPENS ? NULL : request_open(request, reply);
 }

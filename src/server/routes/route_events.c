@@ -85,15 +85,6 @@ static void look_at(struct events *events, struct buf *buf)
 	dataset_release(dataset);
 }
 
-static void look_at_list(struct events *events, struct buf *buf)
-{
-	size_t listed = catalog_count(events->catalog);
-
-	if (listed != events->listed)
-		put_event(buf, "list", NULL);
-	events->listed = listed;
-}
-
 /* A catalog_reading. argument: the buffer. */
 static void put_progress(void *argument, const char *id, uint64_t done, uint64_t total)
 {
@@ -113,6 +104,7 @@ static void put_progress(void *argument, const char *id, uint64_t done, uint64_t
 static struct err *make_events(void *state, struct buf *buf, bool *done)
 {
 	struct events *events = state;
+	size_t listed;
 
 	if (!events->begun) {
 		events->begun = true;
@@ -126,7 +118,10 @@ static struct err *make_events(void *state, struct buf *buf, bool *done)
 	if (*done)
 		return NULL;
 	catalog_readings(events->catalog, put_progress, buf);
-	look_at_list(events, buf);
+	listed = catalog_count(events->catalog);
+	if (listed != events->listed)
+		put_event(buf, "list", NULL);
+	events->listed = listed;
 	if (events->id[0] && (events->writing || !events->known))
 		look_at(events, buf);
 	events->quiet_s = buf->size ? 0 : events->quiet_s + LOOK_S;
@@ -137,32 +132,20 @@ static struct err *make_events(void *state, struct buf *buf, bool *done)
 	return NULL;
 }
 
-/* Whether there is such a recording; else the reply says so. */
-static struct err *check_id(const struct request *request, const char *id, struct reply *reply)
-{
-	struct dataset *dataset = NULL;
-	struct err *err = catalog_find(request->catalog, id, &dataset);
-
-	if (!err && !dataset)
-		err = reply_refuse(reply, MHD_HTTP_NOT_FOUND,
-				   "data not found: no recording has the id '%s'", id);
-	dataset_release(dataset);
-	return err;
-}
-
 struct err *route_events(struct request *request, struct reply *reply)
 {
+	cleanup(dataset_release_at) struct dataset *dataset = NULL;
 	const char *id = request->texts[PARAMETER_EVENTS_ID];
 	struct events *events;
 	struct err *err = NULL;
 
-	if (id && strlen(id) >= sizeof(events->id))
+	if (id && strlen(id) < sizeof(events->id))
+		err = catalog_find(request->catalog, id, &dataset);
+	if (err)
+		return err;
+	if (id && !dataset)
 		return reply_refuse(reply, MHD_HTTP_NOT_FOUND,
 				    "data not found: no recording has the id '%s'", id);
-	if (id)
-		err = check_id(request, id, reply);
-	if (err || reply->status)
-		return err;
 	if (!catalog_listen(request->catalog))
 		return reply_refuse(reply, MHD_HTTP_SERVICE_UNAVAILABLE,
 				    "%d clients follow events already", CATALOG_LISTENERS);

@@ -125,18 +125,6 @@ static void put_flame(struct json_writer *json, const struct flame *flame,
 	json_end(json);
 }
 
-/* Writes the graph of a difference, and both sides of its nodes. */
-static void put_change(struct json_writer *json, const struct flame *flame,
-		       const struct request *request)
-{
-	json_object(json);
-	json_key(json, "flame");
-	put_flame(json, flame, request);
-	PUT_COLUMN(json, flame, "before", sides[DIFF_BEFORE]);
-	PUT_COLUMN(json, flame, "after", sides[DIFF_AFTER]);
-	json_end(json);
-}
-
 /* What a request asks for. selection: NULL if the request was refused. Call it under the lock. */
 static struct err *select_side(struct request *request, struct reply *reply,
 			       struct selection **selection, struct flame_side *side)
@@ -148,17 +136,6 @@ static struct err *select_side(struct request *request, struct reply *reply,
 	side->recording = request->dataset->recording;
 	side->match = (*selection)->bits ? &(*selection)->match : NULL;
 	return NULL;
-}
-
-static struct err *select_before(struct request *before, struct reply *reply,
-				 struct selection **selection, struct flame_side *side)
-{
-	struct err *err;
-
-	dataset_lock(before->dataset);
-	err = select_side(before, reply, selection, side);
-	dataset_unlock(before->dataset);
-	return err;
 }
 
 /* *ret: the graph; NULL if the request was refused. Call it under the lock. */
@@ -189,8 +166,11 @@ struct err *route_flame(struct request *request, struct reply *reply)
 	struct err *err = take_options(request, &options, reply);
 
 	// One lock at a time: both sides may be one data set, and other requests have them swapped.
-	if (!err && !reply->status && request->before)
-		err = select_before(request->before, reply, &before, &sides[DIFF_BEFORE]);
+	if (!err && !reply->status && request->before) {
+		dataset_lock(request->before->dataset);
+		err = select_side(request->before, reply, &before, &sides[DIFF_BEFORE]);
+		dataset_unlock(request->before->dataset);
+	}
 	if (err || reply->status)
 		return err;
 	dataset_lock(request->dataset);
@@ -199,9 +179,15 @@ struct err *route_flame(struct request *request, struct reply *reply)
 	if (err || !flame)
 		return err;
 	json_init(&json, &buf, false);
-	if (request->before)
-		put_change(&json, flame, request);
-	else
-		put_flame(&json, flame, request);
+	if (request->before) {
+		json_object(&json);
+		json_key(&json, "flame");
+	}
+	put_flame(&json, flame, request);
+	if (request->before) {
+		PUT_COLUMN(&json, flame, "before", sides[DIFF_BEFORE]);
+		PUT_COLUMN(&json, flame, "after", sides[DIFF_AFTER]);
+		json_end(&json);
+	}
 	return reply_whole(reply, &buf);
 }

@@ -7,17 +7,6 @@
 #include "server/page/html_file.h"
 #include "server/routes/route.h"
 
-/* Writes the conditions of a request as another one has them. */
-static void put_conditions(struct buf *buf, const struct request *request)
-{
-	for (size_t i = 0; i < request->query.items.count; i++) {
-		const struct query_item *item = &request->query.items.items[i];
-
-		buf_printf(buf, "%s%s=", i ? "&" : "", item->name);
-		uri_put(buf, item->value);
-	}
-}
-
 struct err *route_html(struct request *request, struct reply *reply)
 {
 	cleanup(buf_deinit) struct buf conditions = BUF_EMPTY;
@@ -35,7 +24,13 @@ struct err *route_html(struct request *request, struct reply *reply)
 			reply, MHD_HTTP_CONFLICT,
 			"the recording is still being written: its page can be had when "
 			"the program has ended");
-	put_conditions(&conditions, request);
+	// As another request has them.
+	for (size_t i = 0; i < request->query.items.count; i++) {
+		const struct query_item *item = &request->query.items.items[i];
+
+		buf_printf(&conditions, "%s%s=", i ? "&" : "", item->name);
+		uri_put(&conditions, item->value);
+	}
 	options.conditions = buf_string(&conditions);
 	if (!options.conditions)
 		return buf_finish(&conditions);

@@ -57,6 +57,7 @@ static void put_base(struct json_writer *json, const char *name, size_t length)
 	json_field_text(json, "$ref", path);
 }
 
+/* Writes the schema of a type: "frame[]", or object, string, binary. */
 static void put_type(struct json_writer *json, const char *type, size_t length)
 {
 	json_object(json);
@@ -76,12 +77,6 @@ static void put_type(struct json_writer *json, const char *type, size_t length)
 		put_base(json, type, length);
 	}
 	json_end(json);
-}
-
-/* Writes the schema of a type: "frame[]", or object, string, binary. */
-static void put_schema(struct json_writer *json, const char *type)
-{
-	put_type(json, type, strlen(type));
 }
 
 /* Returns the word at *text, and its length. *text moves behind the mark that ends the word. */
@@ -287,15 +282,6 @@ static void put_parameters(struct json_writer *json, const struct route *route)
 	json_end(json);
 }
 
-/* Writes a path, with {id} where the table has <id>. */
-static void put_path(struct json_writer *json, struct buf *scratch, const char *path)
-{
-	scratch->size = 0;
-	for (; *path; path++)
-		buf_char(scratch, *path == '<' ? '{' : *path == '>' ? '}' : *path);
-	json_key(json, buf_string(scratch) ? scratch->data : "");
-}
-
 static void put_response(struct json_writer *json, const char *status, const char *text,
 			 const char *type, const char *shape)
 {
@@ -307,7 +293,7 @@ static void put_response(struct json_writer *json, const char *status, const cha
 	json_key(json, type);
 	json_object(json);
 	json_key(json, "schema");
-	put_schema(json, shape);
+	put_type(json, shape, strlen(shape));
 	json_end(json);
 	json_end(json);
 	json_end(json);
@@ -317,7 +303,11 @@ static void put_route(struct json_writer *json, struct buf *scratch, const struc
 {
 	static const char text[] = "text/plain; charset=utf-8";
 
-	put_path(json, scratch, route->path);
+	// {id} where the table has <id>.
+	scratch->size = 0;
+	for (const char *c = route->path; *c; c++)
+		buf_char(scratch, *c == '<' ? '{' : *c == '>' ? '}' : *c);
+	json_key(json, buf_string(scratch) ? scratch->data : "");
 	json_object(json);
 	json_key(json, "get");
 	json_object(json);

@@ -73,20 +73,6 @@ static struct err *filter_sites(struct request *request, struct reply *reply,
 	return filtered_create(request->dataset->recording, &selection->match, ret);
 }
 
-/* Writes what matches. Call it under the lock. */
-static struct err *write_matching(struct request *request, struct reply *reply, site_writer *writer,
-				  struct buf *buf)
-{
-	enum metric metric = (enum metric)request->choices[PARAMETER_SITE_METRIC];
-	cleanup(recording_close_at) struct recording *filtered = NULL;
-	const struct dataset *dataset = request->dataset;
-	struct err *err = filter_sites(request, reply, &filtered);
-
-	if (err || reply->status)
-		return err;
-	return writer(buf, filtered ? filtered : dataset->recording, dataset->symbolized, metric);
-}
-
 /* The moment of a side, for people: the page sends nanoseconds. NULL: the whole run. */
 static const char *moment_words(const struct request *request, struct formatted *words)
 {
@@ -124,7 +110,7 @@ static struct err *write_difference(struct request *const requests[DIFF_SIDES],
 	return flamegraph_write_diff(buf, diff, &tree, show, metric, false, moments);
 }
 
-/* The same of what matches on both sides. Call it under the locks. */
+/* Writes how what matches on both sides differs. Call it under the locks. */
 static struct err *write_both(struct request *request, struct reply *reply, struct buf *buf)
 {
 	struct request *const requests[DIFF_SIDES] = {request->before, request};
@@ -148,12 +134,18 @@ static struct err *write_both(struct request *request, struct reply *reply, stru
 
 static struct err *answer_sites(struct request *request, struct reply *reply, site_writer *writer)
 {
+	enum metric metric = (enum metric)request->choices[PARAMETER_SITE_METRIC];
+	cleanup(recording_close_at) struct recording *filtered = NULL;
 	cleanup(buf_deinit) struct buf buf = BUF_EMPTY;
+	struct dataset *dataset = request->dataset;
 	struct err *err;
 
-	dataset_lock(request->dataset);
-	err = write_matching(request, reply, writer, &buf);
-	dataset_unlock(request->dataset);
+	dataset_lock(dataset);
+	err = filter_sites(request, reply, &filtered);
+	if (!err && !reply->status)
+		err = writer(&buf, filtered ? filtered : dataset->recording, dataset->symbolized,
+			     metric);
+	dataset_unlock(dataset);
 	return err || reply->status ? err : reply_whole(reply, &buf);
 }
 

@@ -11,7 +11,6 @@
 
 #include "symbols/debug_files.h"
 #include "symbols/elf_image.h"
-#include "symbols/module_cache.h"
 #include "symbols/program_file.h"
 
 #define INCOMING "incoming-"

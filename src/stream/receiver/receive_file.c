@@ -224,17 +224,6 @@ static bool is_known_locked(const struct gather *gather, const uint8_t id[16],
 	return false;
 }
 
-/*
- * A live table is sent anew by each connection, and only its pages that are not zero: the sender
- * does not know which pages are here. So those of an earlier connection go. Returns 0 or an errno.
- */
-static int begin_again(int fd, const struct message *offer)
-{
-	if (ftruncate(fd, TRACE_PAGE) < 0)
-		return errno;
-	return write_first_page(fd, offer);
-}
-
 /* Opens the file. -1: refused. */
 static int open_file(struct gather *gather, const struct message *offer,
 		     const struct trace_header *header, struct incoming *incoming,
@@ -256,8 +245,12 @@ static int open_file(struct gather *gather, const struct message *offer,
 		set_refusal(refusal, MESSAGE_TAKEN, "another 'mallow gather' receives it");
 	else {
 		incoming->resumed = true;
+		// A live table is sent anew by each connection, and only its pages that are not
+		// zero: the sender does not know which pages are here. So those of an earlier
+		// connection go.
 		if (header->flags & TRACE_LIVE)
-			number = begin_again(fd, offer);
+			number =
+				ftruncate(fd, TRACE_PAGE) < 0 ? errno : write_first_page(fd, offer);
 		if (!number)
 			return fd;
 		refuse_errno(refusal, number, "the receiver cannot write");

@@ -7,11 +7,6 @@
 #include "trace/checksum.h"
 #include "trace/chunk_check.h"
 
-static bool is_table(const struct changes *changes)
-{
-	return changes_header(changes)->flags & TRACE_LIVE;
-}
-
 void changes_destroy(struct changes *changes)
 {
 	if (!changes)
@@ -226,8 +221,9 @@ struct err *changes_look(struct changes *changes, enum changes_look which,
 	if (!err)
 		err = read_header(changes, &same);
 	if (!err)
-		err = is_table(changes) ? look_at_pages(changes)
-					: chunk_changes_look(changes, which);
+		err = changes_header(changes)->flags & TRACE_LIVE
+			      ? look_at_pages(changes)
+			      : chunk_changes_look(changes, which);
 	if (!err && (!same || !changes->header_put || which == CHANGES_LAST)) {
 		err = changes_put(changes, 0, changes->header, TRACE_PAGE);
 		changes->header_put = true;
