@@ -61,7 +61,7 @@ static const struct option_spec options_of_check[] = {
 		    .value = "FORMAT",
 		    .text = "how results are written",
 		    .standard = "text",
-		    .choices = check_formats},
+		    .choices = check_formats + 1},
 	[OUTPUT] = {.name = "output",
 		    .letter = 'o',
 		    .value = "FILE",

@@ -1,5 +1,7 @@
-#include "report/check/check_github.h"
-
+/*
+ * `mallow check` as annotations that GitHub's runners find in the output of a job. What holds
+ * writes nothing.
+ */
 #include <inttypes.h>
 #include <string.h>
 
@@ -78,7 +80,7 @@ static void put_verdict(const struct check_report *report, const struct check_su
 	buf_char(report->buf, '\n');
 }
 
-void check_github_add(struct check_report *report, const struct check_subject *subject)
+static void github_add(struct check_report *report, const struct check_subject *subject)
 {
 	for (enum check_doubt doubt = 0; doubt < CHECK_DOUBTS; doubt++) {
 		cleanup(buf_deinit) struct buf text = BUF_EMPTY;
@@ -96,3 +98,5 @@ void check_github_add(struct check_report *report, const struct check_subject *s
 	for (uint32_t i = 0; subject->verdicts && i < subject->verdicts->count; i++)
 		put_verdict(report, subject, &subject->verdicts->items[i]);
 }
+
+const struct check_writer check_writer_github = {.add = github_add};

@@ -1,17 +1,19 @@
-#include "report/check/check_junit.h"
-
+/*
+ * `mallow check` as JUnit's XML, which CI servers show as tests. A recording is a suite, a limit is
+ * a test.
+ */
 #include <inttypes.h>
 
 #include "hosted/cleanup.h"
 #include "report/check/check_words.h"
 #include "report/export/xml_text.h"
 
-void check_junit_begin(struct check_report *report)
+static void junit_begin(struct check_report *report)
 {
 	buf_text(report->buf, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n");
 }
 
-void check_junit_end(struct check_report *report)
+static void junit_end(struct check_report *report)
 {
 	buf_text(report->buf, "</testsuites>\n");
 }
@@ -100,7 +102,7 @@ static void put_doubt(const struct check_report *report, const struct check_subj
 	buf_text(report->buf, "/>\n    </testcase>\n");
 }
 
-void check_junit_add(struct check_report *report, const struct check_subject *subject)
+static void junit_add(struct check_report *report, const struct check_subject *subject)
 {
 	static const struct verdicts none;
 	const struct verdicts *verdicts = subject->verdicts ? subject->verdicts : &none;
@@ -132,3 +134,9 @@ void check_junit_add(struct check_report *report, const struct check_subject *su
 		put_verdict(report, subject, &verdicts->items[i]);
 	buf_text(buf, "  </testsuite>\n");
 }
+
+const struct check_writer check_writer_junit = {
+	.begin = junit_begin,
+	.add = junit_add,
+	.end = junit_end,
+};

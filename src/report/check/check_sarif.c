@@ -1,5 +1,7 @@
-#include "report/check/check_sarif.h"
-
+/*
+ * `mallow check` as SARIF 2.1.0, as code scanning reads it. A limit is a rule; a result is a limit
+ * that is broken, at the place that has most of it.
+ */
 #include <stdio.h>
 #include <string.h>
 
@@ -157,7 +159,7 @@ static void put_verdict(struct check_report *report, const struct check_subject 
 	json_end(&report->json);
 }
 
-void check_sarif_add(struct check_report *report, const struct check_subject *subject)
+static void sarif_add(struct check_report *report, const struct check_subject *subject)
 {
 	for (enum check_doubt doubt = 0; doubt < CHECK_DOUBTS; doubt++) {
 		cleanup(buf_deinit) struct buf text = BUF_EMPTY;
@@ -224,7 +226,7 @@ static void put_root(struct json_writer *json, const char *directory)
 	json_end(json);
 }
 
-void check_sarif_begin(struct check_report *report)
+static void sarif_begin(struct check_report *report)
 {
 	struct json_writer *json = &report->json;
 
@@ -249,8 +251,14 @@ void check_sarif_begin(struct check_report *report)
 	json_array(json);
 }
 
-void check_sarif_end(struct check_report *report)
+static void sarif_end(struct check_report *report)
 {
 	for (int open = 0; open < 4; open++) // results, run, runs, document
 		json_end(&report->json);
 }
+
+const struct check_writer check_writer_sarif = {
+	.begin = sarif_begin,
+	.add = sarif_add,
+	.end = sarif_end,
+};

@@ -1,5 +1,4 @@
-#include "report/check/check_text.h"
-
+/* `mallow check` as a text for a terminal. */
 #include <string.h>
 
 #include "report/check/check_words.h"
@@ -59,7 +58,7 @@ static void put_verdict(const struct check_report *report, const struct check_su
 	buf_char(buf, '\n');
 }
 
-void check_text_add(struct check_report *report, const struct check_subject *subject)
+static void text_add(struct check_report *report, const struct check_subject *subject)
 {
 	put_title(report, subject);
 	for (enum check_doubt doubt = 0; doubt < CHECK_DOUBTS; doubt++) {
@@ -79,3 +78,5 @@ void check_text_add(struct check_report *report, const struct check_subject *sub
 	for (uint32_t i = 0; subject->verdicts && i < subject->verdicts->count; i++)
 		put_verdict(report, subject, &subject->verdicts->items[i]);
 }
+
+const struct check_writer check_writer_text = {.add = text_add};

@@ -4,7 +4,7 @@
 #define MALLOW_REPORT_CHECK_CHECK_WORDS_H
 
 #include "hosted/buf.h"
-#include "report/check/check_subject.h"
+#include "report/check/check_report.h"
 
 /* Writes the name of the limit: "max-peak"; "baseline-peak" if it comes from the baseline. */
 void check_rule_put(struct buf *buf, enum check check, bool of_baseline);
