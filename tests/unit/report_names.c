@@ -5,7 +5,6 @@
 #include "base/compiler.h"
 #include "report/names/distinct_names.h"
 #include "report/names/frame_name.h"
-#include "report/names/own_name.h"
 
 static void short_names(void **state)
 {

@@ -4,7 +4,7 @@
 
 #include "analysis/filter/filter.h"
 #include "cli/options/options.h"
-#include "report/words/filter_report.h"
+#include "report/views/subject.h"
 
 /* The options: one for each condition, in the order of filter_parameters(). */
 const struct option_spec *filter_options(size_t *count);

@@ -6,7 +6,6 @@
 #define MALLOW_CLI_OPTIONS_LIVE_OPTIONS_H
 
 #include "cli/options/options.h"
-#include "report/views/live_ignore.h"
 #include "report/views/live_view.h"
 
 #define LIVE_KEYS_MAX 8

@@ -13,7 +13,6 @@
 #include "hosted/cleanup.h"
 #include "report/json/info_json.h"
 #include "report/text/info_text.h"
-#include "report/text/process_text.h"
 
 enum { JSON, TREE, MODULES, BYTES };
 

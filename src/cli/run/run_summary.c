@@ -23,7 +23,6 @@
 #include "hosted/cleanup.h"
 #include "hosted/file_name.h"
 #include "report/words/format.h"
-#include "report/names/hidden.h"
 #include "report/words/shell_word.h"
 #include "report/views/summary.h"
 #include "report/text/findings_text.h"
@@ -340,7 +339,8 @@ static struct err *write_main(struct summary *summary, const char *path,
 		return err;
 	summary->main.size = 0;
 	put_main(&summary->main, &summary->style, summary->end, loaded->recording, &headline);
-	err = hidden_write(&summary->main, &summary->style, loaded->recording, loaded->symbolized);
+	err = summary_write_hidden(&summary->main, &summary->style, loaded->recording,
+				   loaded->symbolized);
 	if (!summary->private_slots)
 		put_file_system(&summary->main, path);
 	put_findings(&summary->main, &summary->style, loaded->recording, findings, path);

@@ -1,5 +1,7 @@
 /*
  * heaptrack's kinds of blocks: a kind is a size and a stack. Its lines of events name kinds only.
+ * The strings, code positions and stacks that define a kind are written when they are first needed,
+ * before the line that needs them.
  *
  * A program may have as many kinds as allocations, so only some are remembered. A kind that comes
  * again after it was forgotten is defined again, which is the same to heaptrack.
@@ -7,9 +9,11 @@
 #ifndef MALLOW_REPORT_EXPORT_HEAPTRACK_KINDS_H
 #define MALLOW_REPORT_EXPORT_HEAPTRACK_KINDS_H
 
+#include "analysis/names/symbolized.h"
+#include "hosted/buf.h"
 #include "hosted/files/spill.h"
-#include "report/export/heaptrack_names.h"
 
+struct heaptrack_names;
 struct heaptrack_kind_set;
 
 struct heaptrack_kinds {

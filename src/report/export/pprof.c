@@ -10,7 +10,6 @@
 #include "hosted/compressor.h"
 #include "hosted/protobuf_writer.h"
 #include "hosted/vec.h"
-#include "report/export/pprof_fields.h"
 #include "report/export/pprof_tables.h"
 
 /* The values of a sample. The first four are in the order of Go's heap profiles. */

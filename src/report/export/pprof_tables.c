@@ -8,7 +8,6 @@
 #include "hosted/intern.h"
 #include "hosted/map.h"
 #include "hosted/protobuf_writer.h"
-#include "report/export/pprof_fields.h"
 #include "report/words/style.h"
 
 /* What the profile says about the places of a module. */

@@ -1,8 +1,8 @@
 #include "report/json/core_json.h"
 
 #include "hosted/cleanup.h"
-#include "report/views/core_facts.h"
 #include "report/json/json_stacks.h"
+#include "report/views/core_view.h"
 
 static struct err *put_site(struct json_writer *json, struct json_stacks *stacks,
 			    const struct core_view *view, uint32_t index)

@@ -4,7 +4,7 @@
 
 #include "base/compiler.h"
 #include "base/hex.h"
-#include "report/views/core_facts.h"
+#include "report/views/core_view.h"
 #include "report/words/unseen.h"
 
 struct loss_name {

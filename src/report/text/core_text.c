@@ -4,12 +4,12 @@
 #include <stdio.h>
 
 #include "hosted/cleanup.h"
-#include "report/views/core_facts.h"
-#include "report/words/format.h"
-#include "report/views/live_frame.h"
 #include "report/names/nameless.h"
-#include "report/views/summary.h"
 #include "report/text/text_report.h"
+#include "report/views/core_view.h"
+#include "report/views/live_view.h"
+#include "report/views/summary.h"
+#include "report/words/format.h"
 
 /* " 0x843f234 ", or as many blanks. Returns how many columns it takes. */
 static size_t put_address(struct buf *buf, uint64_t pc, unsigned width, bool shown)

@@ -4,9 +4,9 @@
 #include <string.h>
 
 #include "hosted/cleanup.h"
-#include "report/words/format.h"
-#include "report/views/live_frame.h"
 #include "report/text/text_report.h"
+#include "report/views/live_view.h"
+#include "report/words/format.h"
 
 #define RULE "=================================================================\n"
 

@@ -5,23 +5,22 @@
 #include <string.h>
 
 #include "hosted/cleanup.h"
-#include "report/views/core_facts.h"
-#include "report/words/format.h"
-#include "report/names/hidden.h"
 #include "report/names/nameless.h"
-#include "report/views/site_order.h"
-#include "report/views/summary.h"
 #include "report/text/breakdown_text.h"
 #include "report/text/errors_text.h"
 #include "report/text/findings_text.h"
 #include "report/text/histogram_text.h"
+#include "report/text/info_text.h"
 #include "report/text/mappings_text.h"
 #include "report/text/places_text.h"
 #include "report/text/pools_text.h"
-#include "report/text/process_text.h"
 #include "report/text/site_text.h"
 #include "report/text/suppressed_text.h"
 #include "report/text/text_tree.h"
+#include "report/views/core_view.h"
+#include "report/views/site_order.h"
+#include "report/views/summary.h"
+#include "report/words/format.h"
 #include "report/words/unseen.h"
 
 CLEANUP_DEFINE(struct findings *, findings_destroy);
@@ -181,7 +180,7 @@ static struct err *put_answer(struct buf *buf, const struct style *style,
 	if (buf->size > before)
 		buf_char(buf, '\n');
 	summary_write_brief(buf, style, recording);
-	err = hidden_write(buf, style, recording, subject->symbolized);
+	err = summary_write_hidden(buf, style, recording, subject->symbolized);
 	before = buf->size;
 	buf_char(buf, '\n');
 	findings_text_list(buf, style, recording, findings, style->full ? 0 : PAGE_FINDINGS,
@@ -241,7 +240,8 @@ static struct err *put_header(struct buf *buf, const struct style *style,
 	if (subject->suppressed)
 		suppressed_text_summary(buf, style, subject->suppressed);
 	// Not with a filter, which may leave out what the pools are used for.
-	return facts->filtered ? NULL : hidden_write(buf, style, recording, subject->symbolized);
+	return facts->filtered ? NULL
+			       : summary_write_hidden(buf, style, recording, subject->symbolized);
 }
 
 static void put_merged_header(struct buf *buf, const struct style *style,

@@ -1,9 +1,14 @@
-/* What a report of a core dump shows: sites with the size of each live block. */
+/*
+ * What a report of a core dump shows: sites with the size of each live block, and what the dump
+ * says about itself.
+ */
 #ifndef MALLOW_REPORT_VIEWS_CORE_VIEW_H
 #define MALLOW_REPORT_VIEWS_CORE_VIEW_H
 
 #include "analysis/filter/filter.h"
 #include "analysis/names/symbolized.h"
+#include "analysis/recording.h"
+#include "hosted/json_writer.h"
 
 struct core_view_options {
 	bool by_count;    /* order: the sites with most blocks first, not most bytes */
@@ -43,5 +48,20 @@ void core_view_deinit(struct core_view *view);
 
 /* How many sizes of a site are printed if not all are. */
 #define CORE_VIEW_SIZES 32
+
+/*
+ * Writes lines, indented by two columns: whose table it is, if not the process's own, and what of
+ * it is missing. Nothing if the recording is of no core dump.
+ */
+void core_facts_put(struct buf *buf, const struct recording_facts *facts);
+
+/* Writes an object, or null if the recording is of no core dump. */
+void core_facts_json(struct json_writer *json, const struct recording_facts *facts);
+
+/* "ended by SIGSEGV"; for a recording of a core dump. Valid until the thread's next call. */
+const char *core_facts_end(const struct recording_facts *facts);
+
+/* "SIGSEGV", "signal 40"; NULL: the dump names no signal. */
+const char *core_facts_signal(const struct recording_facts *facts);
 
 #endif

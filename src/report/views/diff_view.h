@@ -26,13 +26,29 @@ struct diff_view {
 };
 
 /* The names of enum diff_by, as typed: "function". */
-const char *diff_view_by_name(enum diff_by by);
+static inline const char *diff_view_by_name(enum diff_by by)
+{
+	static const char *const names[] = {
+		[DIFF_BY_FUNCTION] = "function",
+		[DIFF_BY_SITE] = "site",
+		[DIFF_BY_FILE] = "file",
+		[DIFF_BY_MODULE] = "module",
+	};
+
+	return names[by];
+}
 
 /* A metric of a side as a whole. */
-uint64_t diff_view_sum(const struct diff_view *view, int side, enum metric metric);
+static inline uint64_t diff_view_sum(const struct diff_view *view, int side, enum metric metric)
+{
+	return metric_of_sum(metric, recording_summary(view->diff->sides[side]));
+}
 
 /* Both sides are what was live at a moment. */
-bool diff_view_of_moments(const struct diff_view *view);
+static inline bool diff_view_of_moments(const struct diff_view *view)
+{
+	return view->sides[DIFF_BEFORE].moment && view->sides[DIFF_AFTER].moment;
+}
 
 /* How many rows are shown. */
 static inline uint32_t diff_view_rows(const struct diff_view *view)

@@ -1,13 +1,106 @@
 #include "report/views/live_view.h"
 
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
 #include "analysis/leaks/suppressed.h"
 #include "analysis/trees/tree.h"
 #include "base/compiler.h"
 #include "hosted/cleanup.h"
 #include "hosted/map.h"
 #include "report/export/collapsed.h"
-#include "report/views/live_frame.h"
 #include "report/views/site_order.h"
+
+static const char suppression[] = "leak:";
+
+void live_ignore_deinit(struct live_ignore *ignore)
+{
+	vec_deinit(&ignore->texts);
+	suppressions_destroy(ignore->suppressions);
+	arena_deinit(&ignore->arena);
+	*ignore = (struct live_ignore){0};
+}
+
+static struct err *add_line(struct live_ignore *ignore, const char *origin, const char *line)
+{
+	struct err *err = NULL;
+
+	if (!*line || *line == '#')
+		return NULL;
+	if (strncmp(line, suppression, strlen(suppression)) != 0)
+		return vec_push(&ignore->texts, line) ? NULL : err_no_memory();
+	if (!ignore->suppressions)
+		err = suppressions_create(&ignore->suppressions);
+	return err ? err : suppressions_add(ignore->suppressions, origin, line, strlen(line));
+}
+
+struct err *live_ignore_add(struct live_ignore *ignore, const char *origin, const char *text,
+			    size_t size)
+{
+	char *line = arena_copy(&ignore->arena, text, size);
+	struct err *err = line ? NULL : err_no_memory();
+
+	while (!err && line) {
+		char *end = strchr(line, '\n');
+
+		if (end)
+			*end = 0;
+		line[strcspn(line, "\r")] = 0;
+		err = add_line(ignore, origin, line);
+		line = end ? end + 1 : NULL;
+	}
+	return err;
+}
+
+bool live_ignore_has_text(const struct live_ignore *ignore, const char *text)
+{
+	for (size_t i = 0; i < ignore->texts.count; i++)
+		if (strstr(text, ignore->texts.items[i]))
+			return true;
+	return false;
+}
+
+struct err *live_frame_lines(const struct style *style, struct symbolized *symbolized,
+			     uint32_t stack, uint32_t depth, struct stack_lines *ret)
+{
+	struct err *err = stack_lines_make(style, symbolized, stack, ret);
+	size_t printed = 0;
+
+	while (!err && printed < ret->list.count &&
+	       (style->full ? ret->list.items[printed].number : printed) < depth)
+		printed++;
+	ret->list.count = printed;
+	return err;
+}
+
+/* "0 [0x7fe72e46476c] ", "12 [      0xf27811] "; what is no code has no address. */
+static size_t put_address(struct buf *buf, unsigned number, uint64_t pc, bool shown)
+{
+	char text[40], address[24] = "";
+
+	if (pc > TRACE_PC_LAST_SPECIAL)
+		snprintf(address, sizeof(address), "0x%" PRIx64, pc);
+	snprintf(text, sizeof(text), "%u [%14s] ", number, address);
+	if (shown)
+		buf_text(buf, text);
+	else
+		buf_repeat(buf, ' ', strlen(text));
+	return strlen(text);
+}
+
+void live_frame_put(struct buf *buf, const struct style *style, const struct recording *recording,
+		    const struct stack_line *line, const struct stack_line *before)
+{
+	uint32_t unused;
+	uint32_t frame = recording_stacks(recording, &unused)[line->node].frame;
+	uint64_t pc = recording_frames(recording, &unused)[frame].pc;
+	size_t column =
+		put_address(buf, line->number, pc, !before || before->number != line->number);
+
+	stack_line_put(buf, style, line, column);
+	buf_char(buf, '\n');
+}
 
 CLEANUP_DEFINE(struct tree *, tree_destroy);
 

@@ -2,11 +2,60 @@
 #ifndef MALLOW_REPORT_VIEWS_LIVE_VIEW_H
 #define MALLOW_REPORT_VIEWS_LIVE_VIEW_H
 
+#include "analysis/leaks/suppressions.h"
 #include "analysis/live/live_facts.h"
 #include "analysis/names/symbolized.h"
+#include "hosted/arena.h"
 #include "hosted/buf.h"
 #include "hosted/proc.h"
-#include "report/views/live_ignore.h"
+#include "hosted/vec.h"
+#include "report/views/stack_lines.h"
+
+/*
+ * The file of --ignore: which backtraces a live report leaves out. A line is looked for anywhere in
+ * the printed frames of a backtrace; a line leak:PATTERN is one of LeakSanitizer's suppressions
+ * (analysis/leaks/suppressions.h). Blank lines, and those that begin with '#', are comments.
+ * Zeroed: nothing is ignored.
+ */
+struct live_ignore {
+	struct arena arena;
+	VEC(const char *) texts;
+	struct suppressions *suppressions; /* NULL: none */
+};
+
+/* Adds the lines of a text. origin: where it comes from, for messages. Both are copied. */
+struct err *live_ignore_add(struct live_ignore *ignore, const char *origin, const char *text,
+			    size_t size);
+void live_ignore_deinit(struct live_ignore *ignore);
+
+/* Whether text contains one of the lines (but not leak:PATTERN). */
+bool live_ignore_has_text(const struct live_ignore *ignore, const char *text);
+
+/*
+ * The backtraces of a live report as text: lines of frames, with their numbers and addresses.
+ *
+ *	0 [0x555d28884606] normalise  tour.cpp:24  (inlined)
+ *	                   index_file +0x25d  tour.cpp:45
+ *	1 [0x555d28884b22] main +0x83  tour.cpp:56
+ *
+ * What stands for the frames of a backtrace that has none:
+ */
+#define LIVE_FRAME_NO_STACK "(no stack)\n"
+
+/*
+ * Makes the lines of a backtrace that are printed into the empty *ret: at most depth. With
+ * style->full, those of the innermost frames, at most depth of them: functions that were inlined
+ * into a frame have lines of their own.
+ */
+struct err *live_frame_lines(const struct style *style, struct symbolized *symbolized,
+			     uint32_t stack, uint32_t depth, struct stack_lines *ret);
+
+/*
+ * Writes a line and its newline. The frame's number and address are left out if the line before is
+ * of the same frame. before NULL: it is the first.
+ */
+void live_frame_put(struct buf *buf, const struct style *style, const struct recording *recording,
+		    const struct stack_line *line, const struct stack_line *before);
 
 enum live_key {
 	LIVE_BY_SIZE,

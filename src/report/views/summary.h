@@ -5,6 +5,7 @@
 #ifndef MALLOW_REPORT_VIEWS_SUMMARY_H
 #define MALLOW_REPORT_VIEWS_SUMMARY_H
 
+#include "analysis/names/symbolized.h"
 #include "analysis/recording.h"
 #include "report/words/style.h"
 
@@ -36,5 +37,14 @@ void summary_write_gaps(struct buf *buf, const struct style *style,
  * running", …
  */
 void summary_put_end(struct buf *buf, const struct recording_facts *facts);
+
+/*
+ * Writes further lines of a summary (summary_write()): how much the program mapped itself; how much
+ * memory such heaps held, and that --force-malloc shows what is in them. Writes nothing if there is
+ * none. symbolized NULL: heaps that only names of functions tell are left out. Failures of writing
+ * are in buf.
+ */
+struct err *summary_write_hidden(struct buf *buf, const struct style *style,
+				 const struct recording *recording, struct symbolized *symbolized);
 
 #endif

@@ -4,8 +4,8 @@
 
 #include "analysis/facts/run_facts.h"
 #include "analysis/filter/filter.h"
+#include "report/names/frame_name.h"
 #include "report/words/format.h"
-#include "report/names/own_name.h"
 #include "report/words/shell_word.h"
 
 /* What a sentence is made of. */

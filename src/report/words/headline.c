@@ -1,7 +1,7 @@
 #include "report/words/headline.h"
 
+#include "report/names/frame_name.h"
 #include "report/words/format.h"
-#include "report/names/own_name.h"
 
 static void put_bytes(struct buf *buf, const struct style *style, uint64_t bytes)
 {
