@@ -3,7 +3,7 @@
 #define MALLOW_CLI_REPORT_CHECK_GATE_H
 
 #include "analysis/checks/verdicts.h"
-#include "cli/report/html_export.h"
+#include "cli/report/exporter.h"
 #include "cli/recordings/narrowed.h"
 #include "cli/recordings/recording_paths.h"
 #include "report/check/check_report.h"

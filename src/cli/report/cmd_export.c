@@ -9,7 +9,6 @@
 #include "cli/recordings/diff_source.h"
 #include "cli/report/exporter.h"
 #include "cli/options/filter_options.h"
-#include "cli/report/html_export.h"
 #include "cli/recordings/loaded.h"
 #include "cli/recordings/merged.h"
 #include "cli/options/metric_option.h"
@@ -41,7 +40,7 @@ static const struct option_spec options_of_export[] = {
 	[TO] = {.name = "to",
 		.value = "FORMAT",
 		.text = "what to write",
-		.choices = EXPORTER_NAMES},
+		.choices = exporter_names + 1},
 	[METRIC] = {.name = "metric",
 		    .value = "METRIC",
 		    .text = "what is counted, peak if not given",
@@ -343,21 +342,20 @@ static int run(const struct command *command, const struct options *given)
 	return merge ? export_merged(options, &wanted) : export_one(options, &wanted);
 }
 
+/* " html: … flamegraph: …": +1 skips the first space. */
+#define EXPORTER(name, text, ...) " " #name ": " text
+static const char details[] =
+#include "cli/report/exporters.def"
+	"\n\n"
+	"RECORDING@MOMENT is what was live then. Without a recording: your newest in the "
+	"working directory.";
+#undef EXPORTER
+
 const struct command_body command_export = {
 	.options = options_of_export,
 	.option_count = ARRAY_COUNT(options_of_export),
 	.filters = true,
 	.names = true,
 	.run = run,
-	.details =
-		"html: the web interface in one file, which opens without a server or a network: "
-		"sums, curves, flame graphs and all sites; not single allocations. "
-		"flamegraph: one SVG file for any browser, with zoom and search. collapsed: a line "
-		"for each stack, outermost function first, as flamegraph.pl and speedscope read "
-		"it. heaptrack: every allocation and free, for heaptrack_gui and heaptrack_print, "
-		"which want a file whose name ends in .gz or .zst, or plain text. pprof: a profile "
-		"for `go tool pprof`, speedscope and others, in seven ways of counting. "
-		"replay: what bytehound's replayer does again, as allocations and frees.\n\n"
-		"RECORDING@MOMENT is what was live then. Without a recording: your newest in the "
-		"working directory.",
+	.details = details + 1,
 };

@@ -5,16 +5,58 @@
 #include "analysis/trees/tree.h"
 #include "base/compiler.h"
 #include "cli/cli.h"
-#include "cli/report/html_export.h"
 #include "cli/output/output.h"
+#include "cli/output/progress.h"
+#include "cli/recordings/file_kind.h"
+#include "cli/serve/serving.h"
 #include "hosted/cleanup.h"
 #include "hosted/compressor.h"
+#include "hosted/file_name.h"
 #include "hosted/nearest.h"
 #include "report/export/collapsed.h"
 #include "report/export/flamegraph.h"
 #include "report/export/heaptrack_export.h"
 #include "report/export/pprof.h"
 #include "report/export/replay_export.h"
+
+/* What the page calls the recording: /proc/PID/fd/N is nothing without its folders. */
+static const char *page_name(const char *path)
+{
+	return strncmp(path, "/proc/", 6) == 0 ? path : file_name(path);
+}
+
+struct err *html_export_write(struct buf *buf, const struct html_export *wanted)
+{
+	cleanup(catalog_destroy_at) struct catalog *catalog = NULL;
+	cleanup(progress_deinit) struct progress progress = {0};
+	const struct catalog_options kept = {
+		.debug_paths = wanted->debug_paths,
+		.max_open = 1,
+		.max_memory = serving_memory(),
+		.sources = wanted->sources,
+		.still = true, // all answers are of one moment
+		.anonymous = wanted->anonymous,
+	};
+	const struct html_file_options options = {
+		.id = "last",
+		.sources = wanted->sources.served,
+		.nodes = wanted->nodes,
+		.anonymous = wanted->anonymous,
+		.name = page_name(wanted->path),
+		.conditions = wanted->conditions ? wanted->conditions : "",
+		.check = wanted->check,
+		.progress = progress_update,
+		.argument = &progress,
+	};
+	struct err *err = file_kind_check(wanted->path);
+
+	progress_init(&progress, "exporting");
+	if (!err)
+		err = catalog_create(&kept, &catalog);
+	if (!err)
+		err = catalog_add(catalog, wanted->path);
+	return err ? err : html_file_write(catalog, &options, buf);
+}
 
 CLEANUP_DEFINE(struct tree *, tree_destroy);
 
@@ -78,34 +120,29 @@ static struct err *write_html(struct buf *buf, const struct export_subject *subj
 }
 
 static const struct exporter exporters[] = {
-	{"html", .of_page = true, .write = write_html},
-	{"flamegraph", .of_metric = true, .of_diffs = true, .write = write_flamegraph},
-	{"collapsed", .of_metric = true, .write = write_collapsed},
-	{"heaptrack", .of_blocks = true, .write = write_heaptrack},
-	{"pprof", .compressed = true, .binary = true, .of_diffs = true, .write = write_pprof},
-	{"replay", .binary = true, .of_blocks = true, .write = write_replay},
+#define EXPORTER(name_, text, ...) {#name_, __VA_ARGS__, .write = write_##name_},
+#include "cli/report/exporters.def"
+#undef EXPORTER
 };
-
-#define EXPORTER_COUNT (ARRAY_COUNT(exporters))
 
 const struct exporter *exporter_find(const char *typed)
 {
-	const char *names[EXPORTER_COUNT];
+	const char *names[ARRAY_COUNT(exporters)];
 	const char *near;
 
-	for (size_t i = 0; i < EXPORTER_COUNT; i++) {
+	for (size_t i = 0; i < ARRAY_COUNT(exporters); i++) {
 		names[i] = exporters[i].name;
 		if (typed && strcmp(typed, names[i]) == 0)
 			return &exporters[i];
 	}
-	near = typed ? nearest_word(typed, names, EXPORTER_COUNT) : NULL;
+	near = typed ? nearest_word(typed, names, ARRAY_COUNT(exporters)) : NULL;
 	if (!typed)
-		cli_error(CLI_USAGE, "'export' needs --to FORMAT: one of %s", EXPORTER_NAMES);
+		cli_error(CLI_USAGE, "'export' needs --to FORMAT: one of %s", exporter_names + 1);
 	else if (near)
 		cli_error(CLI_USAGE, "unknown format '%s': did you mean '%s'?", typed, near);
 	else
 		cli_error(CLI_USAGE, "unknown format '%s': one of %s is wanted", typed,
-			  EXPORTER_NAMES);
+			  exporter_names + 1);
 	return NULL;
 }
 

@@ -1,4 +1,4 @@
-/* The formats of `mallow export`. */
+/* The formats of `mallow export`: exporters.def. */
 #ifndef MALLOW_CLI_REPORT_EXPORTER_H
 #define MALLOW_CLI_REPORT_EXPORTER_H
 
@@ -6,10 +6,28 @@
 #include "analysis/filter/filter.h"
 #include "analysis/sites/metric.h"
 #include "hosted/buf.h"
+#include "server/page/html_file.h"
 
-#define EXPORTER_NAMES "html flamegraph collapsed heaptrack pprof replay"
+#define EXPORTER(name, ...) " " #name
+/* " html flamegraph …": +1 skips the first space. */
+static const char exporter_names[] =
+#include "cli/report/exporters.def"
+	;
+#undef EXPORTER
 
-struct html_export;
+/* A recording as one HTML file with the web interface in it: what `export` and `check` share. */
+struct html_export {
+	const char *path;               /* the recording */
+	const char *const *debug_paths; /* as of struct catalog_options */
+	struct source_options sources;
+	const char *conditions; /* as of struct html_file_options */
+	const char *check;      /* the same */
+	uint64_t nodes;
+	bool anonymous;
+};
+
+/* Writes the file. A progress bar is drawn on a terminal meanwhile. */
+struct err *html_export_write(struct buf *buf, const struct html_export *wanted);
 
 /* What is written. Of the format html, which reads the recording itself, only `html`. */
 struct export_subject {
@@ -33,7 +51,7 @@ struct exporter {
 	bool binary;     /* it is not text for a terminal */
 	bool of_blocks;  /* it shows blocks, which merged recordings do not have; false: sums */
 	bool of_diffs;   /* it can show what changed */
-	bool of_page;    /* it is the web interface: html_export.h */
+	bool of_page;    /* it is the web interface: struct html_export */
 	struct err *(*write)(struct buf *buf, const struct export_subject *subject);
 };
 
