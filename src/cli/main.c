@@ -1,18 +1,22 @@
 /* mallow: finds the subcommand, parses its options by its table, and runs it. */
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <ucontext.h>
 #include <unistd.h>
 
 #include "cli/cli.h"
 #include "cli/command/command.h"
 #include "cli/command/help.h"
-#include "cli/large_stack.h"
+#include "cli/options/access_options.h"
 #include "cli/options/log_option.h"
 #include "cli/options/options.h"
-#include "cli/options/token_option.h"
 #include "hosted/nearest.h"
 #include "settings/settings.h"
 
@@ -89,10 +93,74 @@ static int carry_out(int argc, char **argv)
 	return command->body->run(command, &options);
 }
 
+/*
+ * A larger stack for the tool: `ulimit -s 16` before `mallow run` is meant for the program, but the
+ * tool needs some 200 KB.
+ */
+#define LARGE (8u << 20) /* Linux's default */
+#define GUARD 65536u     /* below the stack: an overflow ends with a signal */
+
+// A global, because makecontext() passes only ints.
+static struct {
+	int argc;
+	char **argv;
+	int status;
+	ucontext_t here, there;
+} large;
+
+static void carry_out_there(void)
+{
+	large.status = carry_out(large.argc, large.argv);
+}
+
+static bool is_large(void)
+{
+	struct rlimit limit;
+
+	return getrlimit(RLIMIT_STACK, &limit) != 0 || limit.rlim_cur >= LARGE;
+}
+
+/* Enlarges the stacks of threads, for which the C library took over the small limit. */
+static void enlarge_threads(void)
+{
+	pthread_attr_t attributes;
+
+	if (pthread_attr_init(&attributes) != 0)
+		return;
+	pthread_attr_setstacksize(&attributes, LARGE);
+	pthread_setattr_default_np(&attributes);
+	pthread_attr_destroy(&attributes);
+}
+
+/*
+ * Carries the command out, on a larger stack if RLIMIT_STACK is small; then threads that start from
+ * now on get one as large.
+ */
+static int carry_out_on_large_stack(int argc, char **argv)
+{
+	char *stack;
+
+	if (is_large())
+		return carry_out(argc, argv);
+	enlarge_threads();
+	stack = mmap(NULL, GUARD + LARGE, PROT_READ | PROT_WRITE,
+		     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
+	if (stack == MAP_FAILED || mprotect(stack, GUARD, PROT_NONE) || getcontext(&large.there))
+		return carry_out(argc, argv);
+	large.argc = argc;
+	large.argv = argv;
+	large.there.uc_stack.ss_sp = stack + GUARD;
+	large.there.uc_stack.ss_size = LARGE;
+	large.there.uc_link = &large.here;
+	makecontext(&large.there, carry_out_there, 0);
+	swapcontext(&large.here, &large.there);
+	return large.status;
+}
+
 int main(int argc, char **argv)
 {
 	keep_standard_descriptors();
 	token_variable_take();
 	log_option_choose(getenv(setting_info(SETTING_LOG)->variable));
-	return large_stack_call(carry_out, argc, argv);
+	return carry_out_on_large_stack(argc, argv);
 }

@@ -3,11 +3,9 @@
 
 #include "base/compiler.h"
 #include "cli/attach/attach_run.h"
-#include "cli/options/choice_option.h"
 #include "cli/cli.h"
-#include "cli/options/compress_option.h"
 #include "cli/options/options.h"
-#include "cli/options/seconds.h"
+#include "cli/options/shared_options.h"
 
 enum {
 	OUTPUT,
@@ -111,7 +109,7 @@ static bool read_wanted(const struct command *command, const struct options *opt
 	    !options_limited(command, options, STACKS, 1, 131072, 2000000, &stacks) ||
 	    !options_limited(command, options, DEPTH, 1, STACK_FRAMES_MAX, STACK_FRAMES_MAX,
 			     &depth) ||
-	    !choice_option(command, options, PROBES, &ret->tracer.way) ||
+	    !options_choice(command, options, PROBES, &ret->tracer.way) ||
 	    !compress_option(command, options, COMPRESS, &ret->finishing.compress))
 		return false;
 	ret->tracer.stacks_max = (uint32_t)stacks;

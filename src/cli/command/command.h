@@ -31,7 +31,7 @@ struct command_body {
 	bool filters;         /* it has an option for each condition, behind these */
 	bool coloured;        /* it prints a text in colours: has --color */
 	bool names;           /* it looks up names: has --log */
-	bool paged;           /* and by pager.h: has --no-pager */
+	bool paged;           /* and by output_open_page(): has --no-pager */
 	bool stop_at_operand; /* what follows the first operand belongs to another program */
 	const char *details;  /* paragraphs for help and man page, separated by empty lines */
 	/* Returns the exit status. */

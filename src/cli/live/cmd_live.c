@@ -8,19 +8,17 @@
 
 #include "base/compiler.h"
 #include "cli/cli.h"
-#include "cli/options/live_options.h"
-#include "cli/live/live_output.h"
 #include "cli/live/live_report.h"
 #include "cli/live/live_watch.h"
+#include "cli/options/live_options.h"
 #include "cli/options/log_option.h"
 #include "cli/options/options.h"
-#include "cli/options/plumbing_option.h"
+#include "cli/options/setting_options.h"
+#include "cli/options/shared_options.h"
 #include "cli/run/run_child.h"
 #include "cli/run/run_environment.h"
-#include "cli/run/run_library.h"
 #include "cli/run/run_program.h"
 #include "cli/run/run_stream.h"
-#include "cli/options/setting_options.h"
 #include "hosted/cleanup.h"
 
 static const struct option_spec options_of_live[] = {

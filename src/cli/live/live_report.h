@@ -1,10 +1,51 @@
-/* Writes one report of what a program has live to where its reports go. */
+/*
+ * Writes a report of what a program has live to where its reports go: to standard error, or to the
+ * file of --outfile. That file has the reports of the program itself; those of its children go to
+ * FILE.<pid>.<name>. Each report is appended in one write.
+ */
 #ifndef MALLOW_CLI_LIVE_LIVE_REPORT_H
 #define MALLOW_CLI_LIVE_LIVE_REPORT_H
 
+#include "analysis/recording.h"
 #include "cli/options/live_options.h"
+#include "hosted/buf.h"
 
-/* fd: the program's table, which stays the caller's. Writes nothing if nothing is live. */
+/*
+ * The variable by which the helper knows the program that `mallow live` started: its parent has
+ * this process id.
+ */
+#define LIVE_OUTPUT_STARTER "MALLOW_STARTER"
+
+/*
+ * The name of the process as the kernel has it, or the file name of its program (free()). NULL: no
+ * memory.
+ */
+char *live_output_name(const struct recording_facts *facts);
+
+/*
+ * Whether the process has closed its standard error since it began, or replaced it. Then the helper
+ * that the agent starts does not write there. false also if this is not known.
+ */
+bool live_output_is_hidden(const struct recording_facts *facts);
+
+/*
+ * The absolute path of a file that the settings name, as the process sees it (free()). NULL: no
+ * memory.
+ */
+char *live_output_path(const struct recording_facts *facts, const char *path);
+
+/*
+ * Opens the file of a process's reports to append to it. outfile: from the settings. name: from
+ * live_output_name(). *ret: a descriptor for the caller to close.
+ */
+struct err *live_output_open(const struct recording_facts *facts, const char *outfile,
+			     const char *name, int *ret);
+
+/* Checks whether reports can be written to outfile, before there are any. */
+struct err *live_output_check(const char *outfile);
+
+/* Writes one report. fd: the program's table, which stays the caller's. Writes nothing if nothing
+ * is live. */
 struct err *live_report_write(const struct live_options *options, int fd);
 
 /* The same if the program has ended or was killed. Nothing if it still runs. */

@@ -17,7 +17,7 @@
 #include "analysis/load/load.h"
 #include "cli/cli.h"
 #include "cli/run/descriptor_inbox.h"
-#include "cli/run/started_programs.h"
+#include "cli/run/run_registry.h"
 #include "hosted/cleanup.h"
 #include "hosted/vec.h"
 #include "trace/chunk_check.h"

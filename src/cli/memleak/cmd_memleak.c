@@ -4,11 +4,9 @@
 #include <string.h>
 
 #include "base/compiler.h"
-#include "cli/options/choice_option.h"
 #include "cli/cli.h"
 #include "cli/memleak/memleak_run.h"
 #include "cli/options/options.h"
-#include "cli/options/seconds.h"
 #include "hosted/cleanup.h"
 
 enum {
@@ -152,7 +150,7 @@ static bool read_tracer(const struct command *command, const struct options *opt
 	ret->hooks.object = options->values[OBJECT];
 	ret->hooks.prefix = options->values[PREFIX];
 	ret->way = -1;
-	return choice_option(command, options, PROBES, &ret->way);
+	return options_choice(command, options, PROBES, &ret->way);
 }
 
 /* A positive number of seconds, which may have a fraction. */
@@ -220,7 +218,7 @@ static bool read_wanted(const struct command *command, const struct options *opt
 	    !options_number(command, options, PID, 1, 0, &pid) ||
 	    !options_number(command, options, OLDER, 0, 500, &older) ||
 	    !options_number(command, options, TOP, 0, 10, &ret->top) ||
-	    !choice_option(command, options, SORT, &sort))
+	    !options_choice(command, options, SORT, &sort))
 		return false;
 	if (pid > INT32_MAX || older > UINT64_MAX / 1000000) {
 		cli_error(CLI_USAGE, "%s is too large", pid > INT32_MAX ? "--pid" : "--older");

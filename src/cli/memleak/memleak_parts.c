@@ -1,10 +1,12 @@
 #include "cli/memleak/memleak_parts.h"
 
+#include <inttypes.h>
+#include <string.h>
 #include <time.h>
 
-#include "report/words/format.h"
 #include "report/json/memleak_json.h"
 #include "report/text/memleak_text.h"
+#include "report/words/format.h"
 
 void memleak_parts_deinit(struct memleak_parts *parts)
 {
@@ -74,4 +76,44 @@ void memleak_parts_write(const struct memleak_parts *parts, const struct memleak
 		memleak_json_write(out, view);
 	else
 		memleak_text_write(out, &(struct memleak_style){wanted->addresses}, view);
+}
+
+void hooked_text_put(struct buf *buf, const struct tracer *tracer)
+{
+	const struct target *target = tracer_target(tracer);
+	const struct hooks *hooks = tracer_hooks(tracer);
+
+	for (size_t i = 0; i < hooks->modules.count; i++) {
+		const struct hooked_module *module = &hooks->modules.items[i];
+
+		buf_printf(buf, "Probing %s in %s at %u places (%s).\n", module->allocator,
+			   target->modules.items[module->module].path, module->probes,
+			   probe_way_name(tracer_way(tracer)));
+	}
+	for (size_t i = 0; i < hooks->unprobed.count; i++) {
+		const struct unprobed_function *function = &hooks->unprobed.items[i];
+
+		buf_printf(buf, "Not probed: %s in %s (%s); its blocks are not seen.\n",
+			   function->name, target->modules.items[function->module].path,
+			   function->why);
+	}
+}
+
+void memleak_line_write(struct buf *out, const struct event *event)
+{
+	buf_shown(out, event->name, strnlen(event->name, sizeof(event->name)));
+	buf_printf(out, "-%u [%03u] %" PRIu64 ".%06u: ", event->tid, event->cpu,
+		   event->time_ns / 1000000000, (unsigned)(event->time_ns / 1000 % 1000000));
+	switch (event->kind) {
+	case EVENT_ENTERED:
+		buf_printf(out, "alloc entered, size = %" PRIu64 "\n", event->size);
+		break;
+	case EVENT_EXITED:
+		buf_printf(out, "alloc exited, size = %" PRIu64 ", result = %" PRIx64 "\n",
+			   event->size, event->address);
+		break;
+	default:
+		buf_printf(out, "free entered, address = %" PRIx64 ", size = %" PRIu64 "\n",
+			   event->address, event->size);
+	}
 }

@@ -1,5 +1,5 @@
 /*
- * `mallow memleak`, once its options are read. memleak_absent.c is in its place where mallow is
+ * `mallow memleak`, once its options are read. ebpf_absent.c is in its place where mallow is
  * built without eBPF.
  */
 #ifndef MALLOW_CLI_MEMLEAK_MEMLEAK_RUN_H

@@ -4,7 +4,7 @@
 
 #include "cli/cli.h"
 #include "cli/options/setting_options.h"
-#include "cli/recordings/text_file.h"
+#include "cli/options/shared_options.h"
 #include "hosted/cleanup.h"
 
 static bool parse_key(const char *word, size_t length, enum live_key *ret)

@@ -3,6 +3,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <getopt.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,8 +11,9 @@
 #include "cli/cli.h"
 #include "cli/command/help.h"
 #include "cli/options/log_option.h"
-#include "cli/output/pager.h"
+#include "cli/output/output.h"
 #include "cli/output/terminal.h"
+#include "hosted/cleanup.h"
 #include "hosted/nearest.h"
 #include "settings/settings.h"
 
@@ -183,7 +185,7 @@ static bool take_common(const struct command *command, size_t id, int *status)
 			  setting_allowed(SETTING_LOG));
 		return false;
 	case COMMON_NO_PAGER:
-		pager_forbid();
+		output_forbid_pager();
 		return true;
 	default:
 		*status = help_command(command);
@@ -310,4 +312,62 @@ bool options_operands(const struct command *command, const struct options *optio
 	else
 		return true;
 	return false;
+}
+
+#define WORDS_MAX 16
+
+/* Splits a list in place into its words. */
+static size_t split(char *list, const char **words)
+{
+	char *rest = NULL;
+	size_t count = 0;
+
+	for (char *word = strtok_r(list, " ", &rest); word; word = strtok_r(NULL, " ", &rest)) {
+		assert(count < WORDS_MAX);
+		words[count++] = word;
+	}
+	return count;
+}
+
+bool options_choice(const struct command *command, const struct options *options, size_t id,
+		    int *ret)
+{
+	const struct option_spec *spec = &command->body->options[id];
+	const char *typed = options->values[id], *words[WORDS_MAX], *near;
+	auto_free char *list = strdup(spec->choices);
+	size_t count;
+
+	if (!list)
+		return cli_report_err(err_no_memory()) == CLI_OK;
+	count = split(list, words);
+	for (size_t i = 0; typed && i < count; i++) {
+		if (strcmp(typed, words[i]) == 0) {
+			*ret = (int)i;
+			return true;
+		}
+	}
+	if (!typed)
+		return true;
+	near = nearest_word(typed, words, count);
+	if (near)
+		cli_error(CLI_USAGE, "'%s' is no value of --%s: did you mean '%s'?", typed,
+			  spec->name, near);
+	else
+		cli_error(CLI_USAGE, "'%s' is no value of --%s: one of %s is wanted", typed,
+			  spec->name, spec->choices);
+	return false;
+}
+
+bool seconds_read(const char *text, uint64_t *ret_ns)
+{
+	char *end;
+	double seconds = strtod(text, &end);
+
+	if (end != text && !*end) {
+		if (!isfinite(seconds) || seconds < 0.001 || seconds > 1e9)
+			return false;
+		*ret_ns = (uint64_t)(seconds * 1e9);
+		return true;
+	}
+	return setting_parse(SETTING_INTERVAL, text, ret_ns) && *ret_ns >= 1000000;
 }

@@ -2,6 +2,7 @@
 #ifndef MALLOW_CLI_OPTIONS_OPTIONS_H
 #define MALLOW_CLI_OPTIONS_OPTIONS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "cli/command/command.h"
@@ -39,6 +40,13 @@ bool options_size(const struct command *command, const struct options *options, 
 		  uint64_t standard, uint64_t *ret);
 
 /*
+ * *ret: the value of an option as the index of a word of its `choices`; unchanged if it was not
+ * given. false: the value is none of the words, and an error was printed.
+ */
+bool options_choice(const struct command *command, const struct options *options, size_t id,
+		    int *ret);
+
+/*
  * pairs: ids of options that exclude each other. false: both of a pair were given, and an error was
  * printed.
  */
@@ -48,5 +56,9 @@ bool options_exclusive(const struct command *command, const struct options *opti
 /* false: there are fewer than minimum or more than maximum operands, and an error was printed. */
 bool options_operands(const struct command *command, const struct options *options, int minimum,
 		      int maximum, const char *what);
+
+/* A time as people type it, 5, 0.5, 500ms, 2m: in nanoseconds, from 1 ms to 1e9 s. false: it is
+ * none of these. */
+bool seconds_read(const char *text, uint64_t *ret_ns);
 
 #endif

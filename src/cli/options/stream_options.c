@@ -4,7 +4,7 @@
 
 #include "cli/cli.h"
 #include "cli/options/setting_options.h"
-#include "cli/options/token_option.h"
+#include "cli/options/access_options.h"
 #include "stream/link/token.h"
 
 static void say(void *argument, const char *line)

@@ -28,6 +28,9 @@ bool output_spares(const struct options *options, size_t id);
  */
 struct err *output_open(const char *path, struct output *ret);
 
+/* From now on nothing is paged (--no-pager). */
+void output_forbid_pager(void);
+
 /* As output_open(NULL), for a page that people read: what is longer than the terminal is paged. */
 struct err *output_open_page(struct output *ret);
 

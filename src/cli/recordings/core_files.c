@@ -1,16 +1,99 @@
 #include "cli/recordings/core_files.h"
 
+#include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/hex.h"
 #include "cli/cli.h"
-#include "cli/recordings/stored_core.h"
 #include "coredump/core_image.h"
 #include "hosted/cleanup.h"
 #include "symbols/elf_image.h"
+
+/*
+ * Core dumps that systemd-coredump has stored: core.NAME.UID.BOOT.PID.TIME, compressed or not.
+ */
+#define FOLDER "/var/lib/systemd/coredump"
+
+/* Behind NAME, which may have dots in it. */
+enum { UID, BOOT, PID, TIME, FIELDS };
+
+/* Whether this is a process's number, and no file of that name is here. */
+static bool is_pid(const char *word)
+{
+	return *word && !word[strspn(word, "0123456789")] && access(word, F_OK) != 0;
+}
+
+/*
+ * *time: when the file of that name was dumped, in microseconds. false: it is no core dump of the
+ * process.
+ */
+static bool is_core_of(const char *name, const char *pid, uint64_t *time)
+{
+	auto_free char *copy = strdup(name);
+	const char *fields[FIELDS] = {0};
+	char *end;
+
+	if (!copy || strncmp(copy, "core.", 5) != 0)
+		return false;
+	// "…1732579200000000.zst": without the end of the compression.
+	end = strrchr(copy, '.');
+	if (end && end[strspn(end, ".0123456789")])
+		*end = 0;
+	for (int i = FIELDS - 1; i >= 0; i--) {
+		end = strrchr(copy, '.');
+		if (!end)
+			return false;
+		*end = 0;
+		fields[i] = end + 1;
+	}
+	*time = strtoull(fields[TIME], NULL, 10);
+	return strcmp(fields[PID], pid) == 0;
+}
+
+static void close_folder(DIR **folder)
+{
+	if (*folder)
+		closedir(*folder);
+}
+
+/*
+ * *ret: the path of the newest core dump of that process; the caller frees it. The folder is
+ * /var/lib/systemd/coredump, or $MALLOW_COREDUMPS.
+ */
+static struct err *find_core_of(const char *pid, char **ret)
+{
+	const char *path = getenv("MALLOW_COREDUMPS");
+	cleanup(close_folder) DIR *folder = NULL;
+	auto_free char *best = NULL;
+	uint64_t newest = 0, time;
+	const struct dirent *entry;
+
+	if (!path || !*path)
+		path = FOLDER;
+	folder = opendir(path);
+	if (!folder && errno != ENOENT)
+		return err_create_errno(errno, "cannot look for core dumps in '%s'", path);
+	while (folder && (entry = readdir(folder)) != NULL) {
+		if (!is_core_of(entry->d_name, pid, &time) || (best && time <= newest))
+			continue;
+		newest = time;
+		free(best);
+		if (asprintf(&best, "%s/%s", path, entry->d_name) < 0) {
+			best = NULL;
+			return err_no_memory();
+		}
+	}
+	if (!best)
+		return err_create("no file '%s', and no core dump of process %s in '%s'", pid, pid,
+				  path);
+	*ret = steal(&best);
+	return NULL;
+}
 
 void core_files_deinit(struct core_files *files)
 {
@@ -39,8 +122,8 @@ static struct err *find_stored(struct core_files *files)
 {
 	struct err *err = NULL;
 
-	if (!files->wanted.raw && stored_core_is_pid(files->paths[0])) {
-		err = stored_core_find(files->paths[0], &files->stored);
+	if (!files->wanted.raw && is_pid(files->paths[0])) {
+		err = find_core_of(files->paths[0], &files->stored);
 		files->stored_list[0] = files->stored;
 		files->paths = files->stored_list;
 	}

@@ -7,8 +7,8 @@
 #include "analysis/index/index_file.h"
 #include "analysis/views/series_stored.h"
 #include "cli/cli.h"
-#include "cli/recordings/file_kind.h"
 #include "cli/output/progress.h"
+#include "cli/recordings/file_kind.h"
 #include "hosted/cleanup.h"
 
 /*
@@ -142,4 +142,24 @@ void loaded_close(struct loaded *loaded)
 	if (loaded->recording)
 		recording_close(loaded->recording);
 	*loaded = (struct loaded){0};
+}
+
+struct err *loaded_finish(const char *path, struct loaded *loaded, enum finish_compress compress,
+			  struct finish_result *ret)
+{
+	cleanup(progress_deinit) struct progress progress = {0};
+	const struct finish_options options = {
+		.compress = compress,
+		.progress = progress_update,
+		.argument = &progress,
+	};
+
+	progress_init(&progress, "finishing");
+	if (loaded->recording) {
+		struct err *err = loaded_settle(loaded);
+
+		if (err)
+			return err;
+	}
+	return finish_recording(path, loaded->recording, loaded->symbolized, &options, ret);
 }

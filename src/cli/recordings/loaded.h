@@ -7,6 +7,7 @@
 
 #include "analysis/growing/growing.h"
 #include "analysis/names/symbolized.h"
+#include "finish/finish.h"
 
 struct loaded {
 	struct recording *recording;
@@ -35,7 +36,7 @@ bool loaded_open_facts(const char *path, const struct naming *naming, struct loa
 /* As loaded_open(), and the checksum of every chunk is compared. */
 bool loaded_open_checked(const char *path, const struct naming *naming, struct loaded *ret);
 /*
- * The same, with run facts, and then, by loaded_settle(), all that finished_write() stores. ahead:
+ * The same, with run facts, and then, by loaded_settle(), all that loaded_finish() stores. ahead:
  * what was loaded of it already, with LOADED_TO_FINISH; it is closed. NULL: nothing was.
  */
 bool loaded_open_to_finish(const char *path, struct growing *ahead, const struct naming *naming,
@@ -48,5 +49,12 @@ bool loaded_open_descriptor(const char *name, int fd, const struct naming *namin
 struct err *loaded_settle(struct loaded *loaded);
 /* Accepts a zeroed struct. */
 void loaded_close(struct loaded *loaded);
+
+/*
+ * Finishes a loaded recording, with a progress bar. loaded: the recording at path with its names;
+ * zeroed if finish_recording() wants none.
+ */
+struct err *loaded_finish(const char *path, struct loaded *loaded, enum finish_compress compress,
+			  struct finish_result *ret);
 
 #endif

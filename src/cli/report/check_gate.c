@@ -6,6 +6,7 @@
 #include "analysis/views/resident.h"
 #include "cli/recordings/narrowed.h"
 #include "cli/cli.h"
+#include "cli/report/exporter.h"
 #include "cli/output/output.h"
 #include "cli/output/terminal.h"
 #include "hosted/cleanup.h"

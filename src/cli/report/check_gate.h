@@ -3,9 +3,9 @@
 #define MALLOW_CLI_REPORT_CHECK_GATE_H
 
 #include "analysis/checks/verdicts.h"
-#include "cli/report/exporter.h"
 #include "cli/recordings/narrowed.h"
 #include "cli/recordings/recording_paths.h"
+#include "cli/report/exporter.h"
 #include "report/check/check_report.h"
 
 struct check_wanted {

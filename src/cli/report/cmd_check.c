@@ -4,21 +4,21 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "analysis/checks/verdicts.h"
+#include "analysis/filter/moment.h"
 #include "base/compiler.h"
-#include "cli/report/check_gate.h"
-#include "cli/options/choice_option.h"
 #include "cli/cli.h"
-#include "cli/options/debug_symbols_option.h"
-#include "cli/options/limit_options.h"
 #include "cli/options/moment_operand.h"
-#include "cli/recordings/newest.h"
 #include "cli/options/options.h"
+#include "cli/options/shared_options.h"
 #include "cli/output/output.h"
-#include "cli/options/plumbing_option.h"
+#include "cli/recordings/newest.h"
 #include "cli/recordings/recording_paths.h"
-#include "cli/options/suppressions_file.h"
+#include "cli/report/check_gate.h"
+#include "hosted/buf.h"
 #include "hosted/cleanup.h"
 #include "report/words/shell_word.h"
+#include "settings/settings.h"
 
 /* The first options are the limits: their ids are those of enum check. */
 enum {
@@ -36,7 +36,8 @@ enum {
 };
 
 static const struct option_spec options_of_check[] = {
-#define CHECK LIMIT_OPTIONS_CHECK
+#define CHECK(NAME, name_, unit, metric, scope, value_, text_)                                     \
+	[CHECK_##NAME] = {.name = "max-" name_, .value = value_, .text = "at most so many " text_},
 #include "analysis/checks/checks.def"
 #undef CHECK
 	[BASELINE] = {.name = "baseline",
@@ -76,6 +77,93 @@ static const struct option_spec options_of_check[] = {
 
 static const int exclusive[][2] = {{CHECK_GROWTH, MERGE}, {HTML, MERGE}};
 
+/* Parses bytes a second: "1M/s" or "1M". */
+static bool parse_rate(const char *text, uint64_t *ret)
+{
+	size_t length = strlen(text);
+	char size[32];
+
+	if (length > 2 && strcmp(text + length - 2, "/s") == 0)
+		length -= 2;
+	if (length >= sizeof(size))
+		return false;
+	memcpy(size, text, length);
+	size[length] = 0;
+	return setting_parse_size(size, ret);
+}
+
+/*
+ * *ret: the value of an option that is a percentage, as of percent_parse(); unchanged if it was not
+ * given. false: it is none, and an error was printed.
+ */
+static bool read_percentage(const struct command *command, const struct options *options, size_t id,
+			    uint64_t *ret)
+{
+	const char *text = options->values[id];
+
+	if (!text || percent_parse(text, ret))
+		return true;
+	cli_error(CLI_USAGE,
+		  "'%s' is no value of --%s: a percentage such as 5%% or 12.5%% is wanted", text,
+		  command->body->options[id].name);
+	return false;
+}
+
+static bool read_rate(const struct command *command, const struct options *options, size_t id,
+		      uint64_t *ret)
+{
+	const char *text = options->values[id];
+
+	if (!text || parse_rate(text, ret))
+		return true;
+	cli_error(CLI_USAGE,
+		  "'%s' is no value of --%s: a size a second such as 64K/s or 1M/s is wanted", text,
+		  command->body->options[id].name);
+	return false;
+}
+
+static bool read_one_limit(const struct command *command, const struct options *options,
+			   enum check check, uint64_t *ret)
+{
+	switch (check_info(check)->unit) {
+	case CHECK_UNIT_BYTES:
+		return options_size(command, options, check, 0, ret);
+	case CHECK_UNIT_COUNT:
+		return options_number(command, options, check, 0, 0, ret);
+	case CHECK_UNIT_SHARE:
+		return read_percentage(command, options, check, ret);
+	case CHECK_UNIT_RATE:
+		break;
+	}
+	return read_rate(command, options, check, ret);
+}
+
+/*
+ * Reads the limits. false: no limit was given, and no baseline, which makes limits, too; or a value
+ * is wrong; an error was printed.
+ */
+static bool read_limits(const struct command *command, const struct options *options,
+			struct check_limits *ret)
+{
+	cleanup(buf_deinit) struct buf names = BUF_EMPTY;
+	const struct option_spec *other = &options_of_check[BASELINE];
+	bool any = options->values[BASELINE];
+
+	for (enum check check = 0; check < CHECKS; check++) {
+		ret->has[check] = options->values[check] != NULL;
+		any |= ret->has[check];
+		if (!read_one_limit(command, options, check, &ret->most[check]))
+			return false;
+		buf_printf(&names, "--%s %s, ", check_info(check)->option,
+			   check_info(check)->value);
+	}
+	buf_printf(&names, "or --%s %s", other->name, other->value);
+	if (!any)
+		cli_error(CLI_USAGE, "'%s' needs a limit: %s", command->name,
+			  buf_string(&names) ? buf_string(&names) : "");
+	return any;
+}
+
 /* What is wanted, and the memory that it is in. */
 struct check_options {
 	struct check_wanted wanted;
@@ -108,7 +196,7 @@ static bool read_baseline(const struct command *command, const struct options *o
 		cli_error(CLI_USAGE, "--tolerance needs --baseline");
 		return false;
 	}
-	return percent_option(command, options, TOLERANCE, &check->wanted.tolerance);
+	return read_percentage(command, options, TOLERANCE, &check->wanted.tolerance);
 }
 
 static bool read_options(const struct command *command, const struct options *options,
@@ -117,9 +205,9 @@ static bool read_options(const struct command *command, const struct options *op
 	int format = CHECK_TEXT;
 
 	if (!options_operands(command, options, 1, INT32_MAX, "a recording") ||
-	    !limit_options_read(command, options, BASELINE, &check->wanted.limits) ||
+	    !read_limits(command, options, &check->wanted.limits) ||
 	    !read_baseline(command, options, check) ||
-	    !choice_option(command, options, FORMAT, &format) ||
+	    !options_choice(command, options, FORMAT, &format) ||
 	    !options_exclusive(command, options, exclusive, ARRAY_COUNT(exclusive)) ||
 	    !filter_options_read(command, options, &check->filter) ||
 	    !filter_options_exclude(command, options, MERGE))

@@ -2,16 +2,13 @@
 #include <string.h>
 
 #include "base/compiler.h"
-#include "cli/options/choice_option.h"
 #include "cli/cli.h"
 #include "cli/recordings/core_files.h"
-#include "cli/options/debug_symbols_option.h"
+#include "cli/options/shared_options.h"
 #include "cli/options/filter_options.h"
 #include "cli/recordings/loaded.h"
 #include "cli/options/options.h"
 #include "cli/output/output.h"
-#include "cli/options/plumbing_option.h"
-#include "cli/options/width_option.h"
 #include "hosted/cleanup.h"
 #include "report/json/core_json.h"
 #include "report/text/core_text.h"
@@ -141,7 +138,7 @@ static bool read_wanted(const struct command *command, const struct options *opt
 	int sort = 0;
 
 	if (!options_exclusive(command, options, exclusive, ARRAY_COUNT(exclusive)) ||
-	    !choice_option(command, options, SORT, &sort) ||
+	    !options_choice(command, options, SORT, &sort) ||
 	    !options_number(command, options, TOP, 0, 0, &top) ||
 	    !width_option(command, options, WIDTH, &report->style) ||
 	    !filter_options_read(command, options, &report->filter) ||

@@ -1,21 +1,15 @@
 /* mallow diff: what changed from one recording, or moment of one, to another. */
 #include "base/compiler.h"
-#include "cli/options/choice_option.h"
 #include "cli/cli.h"
-#include "cli/options/csv_option.h"
-#include "cli/options/debug_symbols_option.h"
-#include "cli/recordings/diff_source.h"
-#include "cli/options/metric_option.h"
-#include "cli/recordings/newest.h"
 #include "cli/options/options.h"
+#include "cli/options/shared_options.h"
 #include "cli/output/output.h"
-#include "cli/options/plumbing_option.h"
-#include "cli/options/suppressions_file.h"
-#include "cli/options/width_option.h"
+#include "cli/recordings/narrowed.h"
+#include "cli/recordings/newest.h"
 #include "hosted/cleanup.h"
 #include "report/csv/diff_csv.h"
-#include "report/names/distinct_names.h"
 #include "report/json/diff_json.h"
+#include "report/names/distinct_names.h"
 #include "report/text/diff_text.h"
 
 #define TOP_ROWS 10
@@ -203,8 +197,8 @@ static bool read_wanted(const struct command *command, const struct options *opt
 	wanted->top = text ? TOP_ROWS : 0;
 	if (!options_operands(command, options, 2, 2, "two recordings") ||
 	    !metric_option(command, options, SORT, &wanted->metric) ||
-	    !choice_option(command, options, BY, &by) || !csv_option(command, options, CSV) ||
-	    !choice_option(command, options, PER, &per) ||
+	    !options_choice(command, options, BY, &by) || !csv_option(command, options, CSV) ||
+	    !options_choice(command, options, PER, &per) ||
 	    !options_number(command, options, TOP, 0, wanted->top, &wanted->top) ||
 	    !width_option(command, options, WIDTH, &wanted->style) ||
 	    !options_exclusive(command, options, exclusive, ARRAY_COUNT(exclusive)) ||

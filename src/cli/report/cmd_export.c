@@ -3,21 +3,17 @@
 #include <unistd.h>
 
 #include "base/compiler.h"
-#include "cli/options/choice_option.h"
 #include "cli/cli.h"
-#include "cli/options/debug_symbols_option.h"
-#include "cli/recordings/diff_source.h"
-#include "cli/report/exporter.h"
 #include "cli/options/filter_options.h"
+#include "cli/options/moment_operand.h"
+#include "cli/options/options.h"
+#include "cli/options/shared_options.h"
+#include "cli/output/output.h"
 #include "cli/recordings/loaded.h"
 #include "cli/recordings/merged.h"
-#include "cli/options/metric_option.h"
-#include "cli/options/moment_operand.h"
+#include "cli/recordings/narrowed.h"
 #include "cli/recordings/newest.h"
-#include "cli/options/options.h"
-#include "cli/output/output.h"
-#include "cli/options/plumbing_option.h"
-#include "cli/options/sources_option.h"
+#include "cli/report/exporter.h"
 #include "hosted/cleanup.h"
 
 enum {
@@ -320,7 +316,7 @@ static int run(const struct command *command, const struct options *given)
 	    !metric_option(command, options, METRIC, &wanted.subject.metric) ||
 	    !options_operands(command, options, 1, merge ? INT32_MAX : 1,
 			      merge ? "a recording" : "one recording") ||
-	    !choice_option(command, options, SHOW, &show) ||
+	    !options_choice(command, options, SHOW, &show) ||
 	    !options_exclusive(command, options, exclusive, ARRAY_COUNT(exclusive)) ||
 	    !check_options(exporter, options) || !check_output(exporter, options) ||
 	    !output_spares(options, OUTPUT) || !check_anonymous(command, options) ||

@@ -4,11 +4,11 @@
 #include "analysis/index/index_file.h"
 #include "base/compiler.h"
 #include "cli/cli.h"
-#include "cli/options/compress_option.h"
-#include "cli/recordings/file_kind.h"
-#include "cli/recordings/finished.h"
 #include "cli/options/moment_operand.h"
+#include "cli/options/shared_options.h"
 #include "cli/output/output.h"
+#include "cli/recordings/file_kind.h"
+#include "cli/recordings/loaded.h"
 #include "hosted/cleanup.h"
 #include "report/words/format.h"
 #include "report/words/style.h"
@@ -43,7 +43,7 @@ static struct err *finish(const char *path, enum finish_state state, enum finish
 	cleanup(loaded_close) struct loaded loaded = {0};
 
 	*loads = state == FINISH_RESTORE || loaded_open_to_finish(path, NULL, &naming, &loaded);
-	return *loads ? finished_write(path, &loaded, compress, result) : NULL;
+	return *loads ? loaded_finish(path, &loaded, compress, result) : NULL;
 }
 
 /* Writes the recording's index file, unless there is a valid one. false: an error was printed. */

@@ -1,20 +1,14 @@
 /* mallow report: text, JSON or CSV on standard output. This file reads what is wanted. */
 #include "analysis/filter/filter_maps.h"
 #include "base/compiler.h"
-#include "cli/options/choice_option.h"
 #include "cli/cli.h"
-#include "cli/options/csv_option.h"
-#include "cli/options/debug_symbols_option.h"
+#include "cli/options/shared_options.h"
 #include "cli/options/filter_options.h"
-#include "cli/options/metric_option.h"
 #include "cli/options/moment_operand.h"
 #include "cli/recordings/newest.h"
 #include "cli/options/options.h"
-#include "cli/options/plumbing_option.h"
 #include "cli/recordings/recording_paths.h"
 #include "cli/report/report_writer.h"
-#include "cli/options/suppressions_file.h"
-#include "cli/options/width_option.h"
 #include "hosted/cleanup.h"
 
 #define TOP_SITES    10
@@ -167,9 +161,9 @@ static bool read_choices(const struct command *command, const struct options *op
 	int by = 0, histogram = 0, stacks = 0;
 
 	if (!metric_option(command, options, SORT, &wanted->metric) ||
-	    !choice_option(command, options, BY, &by) ||
-	    !choice_option(command, options, HISTOGRAM, &histogram) ||
-	    !choice_option(command, options, STACKS, &stacks))
+	    !options_choice(command, options, BY, &by) ||
+	    !options_choice(command, options, HISTOGRAM, &histogram) ||
+	    !options_choice(command, options, STACKS, &stacks))
 		return false;
 	wanted->by = (enum breakdown_by)by;
 	wanted->histogram = (enum histogram_of)histogram;

@@ -6,20 +6,19 @@
 
 #include "base/compiler.h"
 #include "cli/cli.h"
-#include "cli/options/compress_option.h"
 #include "cli/options/log_option.h"
-#include "cli/recordings/loaded.h"
 #include "cli/options/options.h"
+#include "cli/options/setting_options.h"
+#include "cli/options/shared_options.h"
+#include "cli/recordings/loaded.h"
 #include "cli/run/run_child.h"
 #include "cli/run/run_environment.h"
-#include "cli/run/run_library.h"
 #include "cli/run/run_program.h"
 #include "cli/run/run_registry.h"
-#include "cli/run/run_serve.h"
 #include "cli/run/run_stream.h"
 #include "cli/run/run_summary.h"
 #include "cli/run/run_watch.h"
-#include "cli/options/setting_options.h"
+#include "cli/serve/serving.h"
 #include "hosted/cleanup.h"
 
 /* Option ids behind those of enum setting. */
@@ -39,6 +38,45 @@ static const struct option_spec options_of_run[] = {
 CLEANUP_DEFINE(struct run_ahead *, run_ahead_destroy);
 CLEANUP_DEFINE(struct run_registry *, run_registry_destroy);
 CLEANUP_DEFINE(struct run_watch *, run_watch_destroy);
+
+/*
+ * Serves the recordings of a run on this machine, and opens a browser, until SIGINT or SIGTERM. The
+ * first recording, which is the program's own, is the one that is shown. What fails is printed.
+ * Those that no path of ours leads to are left out: the summary has said where they are.
+ */
+static void serve_images(const struct run_images *images)
+{
+	cleanup(catalog_destroy_at) struct catalog *catalog = NULL;
+	const struct catalog_options kept = {
+		.max_open = SERVING_MAX_OPEN,
+		.max_memory = serving_memory(),
+	};
+	const struct serving serving = {
+		.http =
+			{
+				.interface = SERVING_INTERFACE,
+				.port = SERVING_PORT,
+				.timeout_s = SERVING_TIMEOUT_S,
+			},
+		.any_port = true,
+		.open = true,
+	};
+	struct err *err;
+	bool any = false;
+
+	err = catalog_create(&kept, &catalog);
+	// The last of the list is the one that the page shows.
+	for (size_t i = images->count; !err && i-- > 0;) {
+		if (!images->items[i].path || images->items[i].uid != geteuid())
+			continue;
+		err = catalog_add(catalog, images->items[i].path);
+		any = true;
+	}
+	if (err)
+		cli_report_err(err);
+	else if (any) // if not, the summary has said so
+		serving_run(&serving, catalog);
+}
 
 /* Runs the program, once everything is prepared, and prints the summary. */
 static int run_and_tell(const struct options *options, const char *path, const char *library,
@@ -86,7 +124,7 @@ static int run_and_tell(const struct options *options, const char *path, const c
 			  "'mallow report' take their recordings");
 	run_summary_print(name, &end, &images, finishing);
 	if (options->values[OPEN])
-		run_serve(&images);
+		serve_images(&images);
 	return run_child_status(&end);
 }
 

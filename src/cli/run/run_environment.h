@@ -1,9 +1,16 @@
-/* The environment that `mallow run` gives to the program. */
+/* The agent, and the environment that `mallow run` gives to the program so that it is loaded. */
 #ifndef MALLOW_CLI_RUN_RUN_ENVIRONMENT_H
 #define MALLOW_CLI_RUN_RUN_ENVIRONMENT_H
 
 #include "cli/options/options.h"
 #include "hosted/err.h"
+
+/*
+ * Finds the agent, libmallow.so. *ret: its absolute path (free()): MALLOW_LIBRARY if that is set,
+ * else beside the tool, else in the library directories of the tool's prefix. An error: it was not
+ * found, or its path cannot stand in LD_PRELOAD.
+ */
+struct err *run_library_find(char **ret);
 
 struct run_environment {
 	char **variables; /* NULL-terminated, as execve() takes it */

@@ -16,7 +16,9 @@
 #include <stddef.h>
 #include <sys/types.h>
 
+#include "hosted/buf.h"
 #include "hosted/err.h"
+#include "hosted/vec.h"
 
 struct run_registry;
 
@@ -84,5 +86,20 @@ void run_registry_reopen(int *fd);
  * in a chroot what the kernel says. NULL: there is none. It looks these paths up with our rights.
  */
 char *run_registry_find_path(const char *label, int fd);
+
+/*
+ * Programs of a run that are not recorded, as the agents tell the registry (REGISTRY_STARTED and
+ * REGISTRY_REFUSED in trace/registry.h): each once, and no more than a hundred.
+ */
+struct started_programs {
+	VEC(char *) texts; /* "why\npath" */
+};
+
+/* Keeps a copy. false: it is there already, is no such text, or they are too many. */
+bool started_programs_add(struct started_programs *programs, const char *text);
+void started_programs_deinit(struct started_programs *programs);
+
+/* Writes what such a text says, without newline, safe for terminals. */
+struct err *started_program_put(struct buf *buf, const char *text);
 
 #endif

@@ -14,19 +14,18 @@
 
 #include "base/compiler.h"
 #include "cli/cli.h"
-#include "cli/recordings/finished.h"
+#include "cli/output/terminal.h"
 #include "cli/recordings/loaded.h"
 #include "cli/run/run_elsewhere.h"
-#include "cli/run/started_programs.h"
-#include "cli/output/terminal.h"
+#include "cli/run/run_registry.h"
 #include "hosted/buf.h"
 #include "hosted/cleanup.h"
 #include "hosted/file_name.h"
-#include "report/words/format.h"
-#include "report/words/shell_word.h"
-#include "report/views/summary.h"
 #include "report/text/findings_text.h"
 #include "report/text/text_report.h"
+#include "report/views/summary.h"
+#include "report/words/format.h"
+#include "report/words/shell_word.h"
 #include "report/words/unseen.h"
 
 #define OTHERS_SHOWN   20
@@ -392,7 +391,7 @@ static bool finish(struct summary *summary, const char *path, struct loaded *loa
 
 	if (!summary->symbolizer || recording_facts(loaded->recording)->writing)
 		return false;
-	err = finished_write(path, loaded, summary->compress, &result);
+	err = loaded_finish(path, loaded, summary->compress, &result);
 	if (!err)
 		return true;
 	cli_error(CLI_FAILED, "%s: the recording stays as the program left it", err_message(err));

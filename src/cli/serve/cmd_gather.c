@@ -4,10 +4,10 @@
 
 #include "base/compiler.h"
 #include "cli/cli.h"
-#include "cli/serve/gathering.h"
+#include "cli/options/access_options.h"
 #include "cli/options/options.h"
 #include "cli/options/setting_options.h"
-#include "cli/options/trust_option.h"
+#include "cli/serve/gathering.h"
 #include "hosted/cleanup.h"
 
 #define SHOW_MS 1000

@@ -6,7 +6,7 @@
 
 #include "base/compiler.h"
 #include "cli/cli.h"
-#include "cli/options/debug_symbols_option.h"
+#include "cli/options/shared_options.h"
 #include "cli/recordings/file_kind.h"
 #include "cli/serve/gathering.h"
 #include "cli/options/moment_operand.h"
@@ -14,9 +14,7 @@
 #include "cli/options/options.h"
 #include "cli/recordings/recording_paths.h"
 #include "cli/serve/serving.h"
-#include "cli/options/sources_option.h"
-#include "cli/options/token_option.h"
-#include "cli/options/trust_option.h"
+#include "cli/options/access_options.h"
 #include "hosted/cleanup.h"
 #include "hosted/files/byte_source.h"
 

@@ -1,12 +1,14 @@
-#include "cli/options/token_option.h"
+#include "cli/options/access_options.h"
 
+#include <pwd.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "cli/cli.h"
-#include "cli/recordings/text_file.h"
+#include "cli/options/shared_options.h"
 
 /* Warns if others can read the file. A pipe is read once, so its permissions do not matter. */
 static void warn_if_others_read(const char *path)
@@ -91,5 +93,32 @@ bool token_option(const struct options *options, int file, struct buf *room, con
 	if (path)
 		warn_if_others_read(path);
 	*ret = text;
+	return true;
+}
+
+bool trust_option(const struct command *command, const struct options *options, int insecure,
+		  int allow_user, struct socket_trust *ret)
+{
+	const char *text = options->values[allow_user];
+	struct socket_trust trust = {.all = options->values[insecure] != NULL,
+				     .has_user = text != NULL};
+	const struct passwd *user = text ? getpwnam(text) : NULL;
+	uint64_t number;
+
+	if (user) {
+		trust.user = user->pw_uid;
+	} else if (text && (!*text || text[strspn(text, "0123456789")])) {
+		cli_error(CLI_USAGE, "--allow-user: there is no user '%s'", text);
+		return false;
+	} else if (text) {
+		if (!options_number(command, options, allow_user, 0, 0, &number))
+			return false;
+		if (number >= UINT32_MAX) {
+			cli_error(CLI_USAGE, "--allow-user: '%s' is no user's number", text);
+			return false;
+		}
+		trust.user = (uid_t)number;
+	}
+	*ret = trust;
 	return true;
 }

@@ -1,0 +1,129 @@
+/*
+ * Options that several commands have: NAME_OPTION is a row of a command's table, the function
+ * beside it reads the value. And the small text files that some of them name.
+ */
+#ifndef MALLOW_CLI_OPTIONS_SHARED_OPTIONS_H
+#define MALLOW_CLI_OPTIONS_SHARED_OPTIONS_H
+
+#include "analysis/leaks/suppressions.h"
+#include "analysis/names/plumbing.h"
+#include "analysis/sites/metric.h"
+#include "cli/options/options.h"
+#include "finish/finish.h"
+#include "hosted/buf.h"
+#include "report/words/style.h"
+#include "server/data/source_file.h"
+#include "symbols/symbolizer.h"
+
+#define COMPRESS_CHOICES "auto always never"
+
+#define COMPRESS_OPTION                                                                            \
+	{                                                                                          \
+		.name = "compress", .value = "WHEN",                                               \
+		.text = "compress the events; auto: from 1 MiB of them on",                        \
+		.choices = COMPRESS_CHOICES                                                        \
+	}
+
+/*
+ * *ret: FINISH_COMPRESS_AUTO if the option was not given. false: a wrong value, and an error was
+ * printed.
+ */
+bool compress_option(const struct command *command, const struct options *options, size_t id,
+		     enum finish_compress *ret);
+
+#define CSV_OPTION                                                                                 \
+	{                                                                                          \
+		.name = "csv", .value = "raw", .flag = true,                                       \
+		.text = "as CSV with a header row, all rows unless --top says otherwise; texts "   \
+			"that a spreadsheet would run get an apostrophe in front, with =raw they " \
+			"stay as they are"                                                         \
+	}
+
+/* false: the value of --csv is neither none nor raw, and an error was printed. */
+bool csv_option(const struct command *command, const struct options *options, size_t id);
+/* Whether it is raw. */
+bool csv_option_raw(const struct options *options, size_t id);
+
+#define DEBUG_SYMBOLS_OPTION                                                                       \
+	{                                                                                          \
+		.name = "debug-symbols", .letter = 'd', .value = "PATH",                           \
+		.text = "a debug file, or a directory of them as /usr/lib/debug is one, for "      \
+			"recordings without names of their own; may be given many times",          \
+		.many = true                                                                       \
+	}
+
+/*
+ * Checks the paths, which are options->many. false: one cannot be read, and an error was printed.
+ */
+bool debug_symbols_check(const struct options *options);
+
+/*
+ * Makes a symbolizer that searches these paths, for all recordings of a command. The caller owns
+ * it. false: an error was printed.
+ */
+bool debug_symbols_open(const struct options *options, struct symbolizer **ret);
+
+#define METRIC(NAME, name, field, unit, text) " " name
+/* " peak leaked …": +1 skips the first space. */
+static const char metric_names[] =
+#include "analysis/sites/metric.def"
+	;
+#undef METRIC
+
+/*
+ * The option must have the list above as its choices. *ret: METRIC_PEAK if it was not given. false:
+ * no such metric, and an error was printed.
+ */
+bool metric_option(const struct command *command, const struct options *options, size_t id,
+		   enum metric *ret);
+
+#define PLUMBING_OPTION                                                                            \
+	{                                                                                          \
+		.name = "plumbing", .value = "FILE",                                               \
+		.text = "frames that are not your own code, beside those of allocators and "       \
+			"standard libraries: lines module:PATTERN, function:PATTERN, file:PATTERN" \
+	}
+
+/*
+ * *ret: with what the file of the option says; path NULL: nothing is done. It may be a pipe. An
+ * error: it cannot be read, or has a line that is none.
+ */
+struct err *plumbing_option_read(const char *path, struct plumbing **ret);
+
+#define SOURCES_OPTION                                                                             \
+	{                                                                                          \
+		.name = "sources", .value = "DIR", .flag = true,                                   \
+		.text = "show source files that frames name: where debug information says they "   \
+			"are, or below DIR"                                                        \
+	}
+
+/* Without a value an option of this kind is "1", and "0" takes it back. NULL: it was not given. */
+struct source_options sources_option(const char *value);
+
+/*
+ * Reads the file of --suppressions, which may be a pipe. An error: it cannot be read, or a line is
+ * no suppression.
+ */
+struct err *suppressions_file_read(const char *path, struct suppressions **ret);
+
+#define WIDTH_OPTION                                                                               \
+	{                                                                                          \
+		.name = "width", .value = "N",                                                     \
+		.text = "columns of a text, 0 for as many as it needs",                            \
+		.standard = "the terminal's, else 80"                                              \
+	}
+
+/*
+ * *ret: the style of a page on standard output (terminal_page()), as wide as the option says. The
+ * narrowest page is TERMINAL_LEAST. false: the value is no number, and an error was printed.
+ */
+bool width_option(const struct command *command, const struct options *options, size_t id,
+		  struct style *ret);
+
+/*
+ * Appends the whole of a small text file, which the user wrote, to ret. It may be a pipe. what:
+ * "suppressions", for the message about a file that is too large.
+ */
+struct err *text_file_read(const char *path, const char *what, struct buf *ret);
+
+#endif
