@@ -60,24 +60,6 @@ bool debug_symbols_check(const struct options *options)
 	return true;
 }
 
-bool debug_symbols_open(const struct options *options, struct symbolizer **ret)
-{
-	cleanup(symbolizer_destroy_at) struct symbolizer *symbolizer = NULL;
-	struct err *err;
-
-	if (!debug_symbols_check(options))
-		return false;
-	err = symbolizer_create(&symbolizer);
-	if (!err)
-		err = symbolizer_add_debug_paths(symbolizer, options->many);
-	if (err) {
-		cli_report_err(err);
-		return false;
-	}
-	*ret = steal(&symbolizer);
-	return true;
-}
-
 bool metric_option(const struct command *command, const struct options *options, size_t id,
 		   enum metric *ret)
 {
@@ -105,6 +87,36 @@ struct err *plumbing_option_read(const char *path, struct plumbing **ret)
 	if (!err)
 		*ret = steal(&plumbing);
 	return err;
+}
+
+bool naming_options_open(const struct options *options, size_t plumbing, struct naming *ret)
+{
+	struct symbolizer *symbolizer = NULL;
+	struct plumbing *own = NULL;
+	struct err *err;
+
+	if (!debug_symbols_check(options))
+		return false;
+	err = symbolizer_create(&symbolizer);
+	if (!err)
+		err = symbolizer_add_debug_paths(symbolizer, options->many);
+	if (!err)
+		err = plumbing_option_read(options->values[plumbing], &own);
+	*ret = (struct naming){.symbolizer = symbolizer, .plumbing = own};
+	if (!err)
+		return true;
+	naming_options_close(ret);
+	cli_report_err(err);
+	return false;
+}
+
+void naming_options_close(struct naming *naming)
+{
+	if (naming->symbolizer)
+		symbolizer_destroy(naming->symbolizer);
+	if (naming->plumbing)
+		plumbing_destroy((struct plumbing *)naming->plumbing);
+	*naming = (struct naming){0};
 }
 
 struct source_options sources_option(const char *value)
@@ -135,17 +147,19 @@ struct err *suppressions_file_read(const char *path, struct suppressions **ret)
 	return err;
 }
 
-bool width_option(const struct command *command, const struct options *options, size_t id,
-		  struct style *ret)
+bool style_options(const struct command *command, const struct options *options, size_t width,
+		   size_t bytes, size_t full, struct style *ret)
 {
 	struct style style = terminal_page(STDOUT_FILENO);
-	uint64_t width = style.width;
+	uint64_t columns = style.width;
 
-	if (!options_number(command, options, id, 0, width, &width))
+	if (!options_number(command, options, width, 0, columns, &columns))
 		return false;
-	if (width && width < TERMINAL_LEAST)
-		width = TERMINAL_LEAST;
-	style.width = width > UINT16_MAX ? 0 : (unsigned)width;
+	if (columns && columns < TERMINAL_LEAST)
+		columns = TERMINAL_LEAST;
+	style.width = columns > UINT16_MAX ? 0 : (unsigned)columns;
+	style.exact = options->values[bytes] != NULL;
+	style.full = options->values[full] != NULL;
 	*ret = style;
 	return true;
 }

@@ -6,6 +6,7 @@
 #define MALLOW_CLI_OPTIONS_SHARED_OPTIONS_H
 
 #include "analysis/leaks/suppressions.h"
+#include "analysis/names/naming.h"
 #include "analysis/names/plumbing.h"
 #include "analysis/sites/metric.h"
 #include "cli/options/options.h"
@@ -57,12 +58,6 @@ bool csv_option_raw(const struct options *options, size_t id);
  */
 bool debug_symbols_check(const struct options *options);
 
-/*
- * Makes a symbolizer that searches these paths, for all recordings of a command. The caller owns
- * it. false: an error was printed.
- */
-bool debug_symbols_open(const struct options *options, struct symbolizer **ret);
-
 #define METRIC(NAME, name, field, unit, text) " " name
 /* " peak leaked …": +1 skips the first space. */
 static const char metric_names[] =
@@ -90,6 +85,14 @@ bool metric_option(const struct command *command, const struct options *options,
  */
 struct err *plumbing_option_read(const char *path, struct plumbing **ret);
 
+/*
+ * Makes what names are found by, for all recordings of a command, from --debug-symbols, and from
+ * --plumbing, whose id is given. false: an error was printed.
+ */
+bool naming_options_open(const struct options *options, size_t plumbing, struct naming *ret);
+/* Frees what naming_options_open() made. Accepts a zeroed struct. */
+void naming_options_close(struct naming *naming);
+
 #define SOURCES_OPTION                                                                             \
 	{                                                                                          \
 		.name = "sources", .value = "DIR", .flag = true,                                   \
@@ -114,11 +117,12 @@ struct err *suppressions_file_read(const char *path, struct suppressions **ret);
 	}
 
 /*
- * *ret: the style of a page on standard output (terminal_page()), as wide as the option says. The
- * narrowest page is TERMINAL_LEAST. false: the value is no number, and an error was printed.
+ * *ret: the style of a page on standard output (terminal_page()), as wide as --width says, and as
+ * --bytes and --full want it. The arguments are the ids of these. The narrowest page is
+ * TERMINAL_LEAST. false: the width is no number, and an error was printed.
  */
-bool width_option(const struct command *command, const struct options *options, size_t id,
-		  struct style *ret);
+bool style_options(const struct command *command, const struct options *options, size_t width,
+		   size_t bytes, size_t full, struct style *ret);
 
 /*
  * Appends the whole of a small text file, which the user wrote, to ret. It may be a pipe. what:

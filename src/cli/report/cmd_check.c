@@ -169,8 +169,6 @@ struct check_options {
 	struct check_wanted wanted;
 	struct filter *filter;
 	struct suppressions *suppressions;
-	struct symbolizer *symbolizer;
-	struct plumbing *plumbing;
 	struct buf query; /* for --html: the conditions, as a request has them */
 	char *conditions, *directory, *old_path;
 };
@@ -179,10 +177,7 @@ static void check_options_deinit(struct check_options *check)
 {
 	filter_destroy(check->filter);
 	suppressions_destroy(check->suppressions);
-	if (check->symbolizer)
-		symbolizer_destroy(check->symbolizer);
-	if (check->plumbing)
-		plumbing_destroy(check->plumbing);
+	naming_options_close(&check->wanted.sides.naming);
 	free(check->conditions);
 	free(check->directory);
 	free(check->old_path);
@@ -298,15 +293,14 @@ static struct err *take_html(const struct command *command, const struct options
 static struct err *read_files(const struct command *command, const struct options *options,
 			      struct check_options *check)
 {
-	struct err *err = plumbing_option_read(options->values[PLUMBING], &check->plumbing);
+	if (options->values[SUPPRESSIONS]) {
+		struct err *err =
+			suppressions_file_read(options->values[SUPPRESSIONS], &check->suppressions);
 
-	if (!err && options->values[SUPPRESSIONS])
-		err = suppressions_file_read(options->values[SUPPRESSIONS], &check->suppressions);
-	if (err)
-		return err;
+		if (err)
+			return err;
+	}
 	check->wanted.sides.suppressions = check->suppressions;
-	check->wanted.sides.naming =
-		(struct naming){.symbolizer = check->symbolizer, .plumbing = check->plumbing};
 	check->conditions = make_conditions(command, options);
 	check->directory = make_directory();
 	if (!check->conditions || !check->directory)
@@ -329,7 +323,7 @@ static int run(const struct command *command, const struct options *given)
 	if (!moment_operands_take(command, &all) || !read_options(command, options, &check) ||
 	    !output_spares(options, OUTPUT) || !output_spares(options, HTML))
 		return CLI_USAGE;
-	if (!debug_symbols_open(options, &check.symbolizer))
+	if (!naming_options_open(options, PLUMBING, &check.wanted.sides.naming))
 		return CLI_UNSURE;
 	err = read_files(command, options, &check);
 	if (!err)

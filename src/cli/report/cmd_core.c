@@ -140,47 +140,37 @@ static bool read_wanted(const struct command *command, const struct options *opt
 	if (!options_exclusive(command, options, exclusive, ARRAY_COUNT(exclusive)) ||
 	    !options_choice(command, options, SORT, &sort) ||
 	    !options_number(command, options, TOP, 0, 0, &top) ||
-	    !width_option(command, options, WIDTH, &report->style) ||
+	    !style_options(command, options, WIDTH, BYTES, FULL, &report->style) ||
 	    !filter_options_read(command, options, &report->filter) ||
 	    !output_spares(options, OUTPUT))
 		return false;
 	report->view.by_count = sort == 1;
 	report->view.top = top > UINT32_MAX ? 0 : (uint32_t)top;
 	report->view.all_sizes = options->values[SIZES] != NULL;
-	report->style.exact = options->values[BYTES] != NULL;
-	report->style.full = options->values[FULL] != NULL;
 	return true;
 }
 
 static int run(const struct command *command, const struct options *options)
 {
-	cleanup(symbolizer_destroy_at) struct symbolizer *symbolizer = NULL;
-	cleanup(plumbing_destroy_at) struct plumbing *plumbing = NULL;
 	cleanup(addr2line_end_at) struct addr2line *addr2line = NULL;
 	const struct core_files_wanted wanted = {
 		.raw = options->values[RAW] != NULL,
 		.foreign = options->values[ADDR2LINE] != NULL,
 	};
 	struct report report = {.options = options};
-	struct err *err = NULL;
 	int status = CLI_OK;
 
 	if (!options_operands(command, options, 1, INT32_MAX, "a core dump") ||
 	    !read_wanted(command, options, &report))
 		status = CLI_USAGE;
-	else if (!debug_symbols_open(options, &symbolizer))
+	else if (!naming_options_open(options, PLUMBING, &report.naming))
 		status = CLI_FAILED;
-	if (status == CLI_OK) {
-		err = plumbing_option_read(options->values[PLUMBING], &plumbing);
-		report.naming = (struct naming){.symbolizer = symbolizer, .plumbing = plumbing};
-		status = cli_report_err(err);
-	}
 	if (status == CLI_OK)
 		status = core_files_find(options, &wanted, &report.files);
 	if (status == CLI_OK && wanted.foreign) {
-		err = addr2line_start(options->values[ADDR2LINE], report.files.program, &addr2line);
+		status = cli_report_err(addr2line_start(options->values[ADDR2LINE],
+							report.files.program, &addr2line));
 		report.naming.addr2line = addr2line;
-		status = cli_report_err(err);
 	}
 	if (status == CLI_OK) {
 		report.view.path = report.files.paths[0];
@@ -188,6 +178,7 @@ static int run(const struct command *command, const struct options *options)
 	}
 	core_files_deinit(&report.files);
 	filter_destroy(report.filter);
+	naming_options_close(&report.naming);
 	return status;
 }
 

@@ -200,15 +200,13 @@ static bool read_wanted(const struct command *command, const struct options *opt
 	    !options_choice(command, options, BY, &by) || !csv_option(command, options, CSV) ||
 	    !options_choice(command, options, PER, &per) ||
 	    !options_number(command, options, TOP, 0, wanted->top, &wanted->top) ||
-	    !width_option(command, options, WIDTH, &wanted->style) ||
+	    !style_options(command, options, WIDTH, BYTES, FULL, &wanted->style) ||
 	    !options_exclusive(command, options, exclusive, ARRAY_COUNT(exclusive)) ||
 	    !filter_options_exclude(command, options, MERGE))
 		return false;
 	wanted->by = (enum diff_by)by;
 	wanted->sides.merge = options->values[MERGE] != NULL;
 	wanted->per = (enum per)(per + 1);
-	wanted->style.exact = options->values[BYTES] != NULL;
-	wanted->style.full = options->values[FULL] != NULL;
 	return true;
 }
 
@@ -239,29 +237,24 @@ static int run(const struct command *command, const struct options *given)
 {
 	struct options all = *given;
 	const struct options *options = &all;
-	cleanup(symbolizer_destroy_at) struct symbolizer *symbolizer = NULL;
-	cleanup(plumbing_destroy_at) struct plumbing *plumbing = NULL;
 	cleanup(suppressions_destroy_at) struct suppressions *suppressions = NULL;
 	struct wanted wanted = {0};
 	struct diff_source sides[DIFF_SIDES] = {0};
-	struct err *err;
 	int status;
 
 	if ((!options->values[MERGE] && !newest_pair(command, &all)) ||
 	    !read_wanted(command, options, &wanted))
 		return CLI_USAGE;
-	err = plumbing_option_read(options->values[PLUMBING], &plumbing);
-	if (!err && options->values[SUPPRESSIONS])
-		err = suppressions_file_read(options->values[SUPPRESSIONS], &suppressions);
-	if (err)
-		return cli_report_err(err);
-	if (!debug_symbols_open(options, &symbolizer))
+	if (options->values[SUPPRESSIONS] &&
+	    cli_report_err(suppressions_file_read(options->values[SUPPRESSIONS], &suppressions)))
 		return CLI_FAILED;
-	wanted.sides.naming = (struct naming){.symbolizer = symbolizer, .plumbing = plumbing};
 	wanted.sides.suppressions = suppressions;
+	if (!naming_options_open(options, PLUMBING, &wanted.sides.naming))
+		return CLI_FAILED;
 	status = run_sides(command, options, &wanted, sides);
 	for (int i = 0; i < DIFF_SIDES; i++)
 		diff_source_deinit(&sides[i]);
+	naming_options_close(&wanted.sides.naming);
 	return status;
 }
 

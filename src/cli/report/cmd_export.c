@@ -299,8 +299,6 @@ static int run(const struct command *command, const struct options *given)
 	const struct options *options = &all;
 	const struct exporter *exporter = exporter_find(options->values[TO]);
 	cleanup(filter_destroy_at) struct filter *filter = NULL;
-	cleanup(symbolizer_destroy_at) struct symbolizer *symbolizer = NULL;
-	cleanup(plumbing_destroy_at) struct plumbing *plumbing = NULL;
 	bool merge = options->values[MERGE] != NULL;
 	int show = DIFF_SHOW_LARGER;
 	struct wanted wanted = {
@@ -308,7 +306,7 @@ static int run(const struct command *command, const struct options *given)
 		.subject.exact = options->values[BYTES] != NULL,
 		.subject.fold = options->values[FOLD] ? TREE_FOLDED : TREE_WHOLE,
 	};
-	struct err *err;
+	int status;
 
 	if (!exporter || !newest_operand(command, &all) ||
 	    // What is compared has moments of its own.
@@ -327,15 +325,13 @@ static int run(const struct command *command, const struct options *given)
 	wanted.filter = filter;
 	if (exporter->of_page)
 		return export_page(command, options, &wanted);
-	if (!debug_symbols_open(options, &symbolizer))
+	if (!naming_options_open(options, PLUMBING, &wanted.naming))
 		return CLI_FAILED;
-	err = plumbing_option_read(options->values[PLUMBING], &plumbing);
-	if (err)
-		return cli_report_err(err);
-	wanted.naming = (struct naming){.symbolizer = symbolizer, .plumbing = plumbing};
-	if (options->values[BASELINE])
-		return export_change(command, options, &wanted);
-	return merge ? export_merged(options, &wanted) : export_one(options, &wanted);
+	status = options->values[BASELINE] ? export_change(command, options, &wanted)
+		 : merge                   ? export_merged(options, &wanted)
+					   : export_one(options, &wanted);
+	naming_options_close(&wanted.naming);
+	return status;
 }
 
 /* " html: … flamegraph: …": +1 skips the first space. */

@@ -184,16 +184,6 @@ static bool read_top(const struct command *command, const struct options *option
 	return true;
 }
 
-static bool read_style(const struct command *command, const struct options *options,
-		       struct style *style)
-{
-	if (!width_option(command, options, WIDTH, style))
-		return false;
-	style->exact = options->values[BYTES] != NULL;
-	style->full = options->values[FULL] != NULL;
-	return true;
-}
-
 /*
  * false: options do not fit together. Some need single blocks, which merged recordings do not have;
  * some need another option.
@@ -252,22 +242,20 @@ static bool read_filter(const struct command *command, const struct options *opt
 
 /* Reads all options. CLI_OK: they fit together. */
 static int read_wanted(const struct command *command, const struct options *options,
-		       struct report_wanted *wanted, struct filter **filter,
-		       struct plumbing **plumbing)
+		       struct report_wanted *wanted, struct filter **filter)
 {
 	struct err *err = NULL;
 
 	if (!options_operands(command, options, 1, INT32_MAX, "a recording") ||
 	    !read_choices(command, options, wanted) || !read_top(command, options, wanted) ||
-	    !read_style(command, options, &wanted->style) || !csv_option(command, options, CSV) ||
+	    !style_options(command, options, WIDTH, BYTES, FULL, &wanted->style) ||
+	    !csv_option(command, options, CSV) ||
 	    !options_exclusive(command, options, exclusive, ARRAY_COUNT(exclusive)) ||
 	    !fits_together(options, wanted) || !read_filter(command, options, filter))
 		return CLI_USAGE;
 	wanted->filter = *filter;
 	if (options->values[SUPPRESSIONS])
 		err = suppressions_file_read(options->values[SUPPRESSIONS], &wanted->leaks);
-	if (!err)
-		err = plumbing_option_read(options->values[PLUMBING], plumbing);
 	return cli_report_err(err);
 }
 
@@ -279,8 +267,6 @@ static int run(const struct command *command, const struct options *given)
 	const struct options *options = &all;
 	cleanup(recording_paths_deinit) struct recording_paths paths = {0};
 	cleanup(filter_destroy_at) struct filter *filter = NULL;
-	cleanup(symbolizer_destroy_at) struct symbolizer *symbolizer = NULL;
-	cleanup(plumbing_destroy_at) struct plumbing *plumbing = NULL;
 	struct report_wanted wanted = {
 		.format = options->values[JSON]  ? REPORT_JSON
 			  : options->values[CSV] ? REPORT_CSV
@@ -295,16 +281,15 @@ static int run(const struct command *command, const struct options *given)
 
 	if (!newest_operand(command, &all) || !moment_operands_take(command, &all))
 		return CLI_USAGE;
-	status = read_wanted(command, options, &wanted, &filter, &plumbing);
-	if (status == CLI_OK && !debug_symbols_open(options, &symbolizer))
+	status = read_wanted(command, options, &wanted, &filter);
+	if (status == CLI_OK && !naming_options_open(options, PLUMBING, &wanted.naming))
 		status = CLI_FAILED;
 	if (status == CLI_OK) {
-		wanted.naming.symbolizer = symbolizer;
-		wanted.naming.plumbing = plumbing;
 		err = wanted.merge ? newest_find_merged(options, &paths)
 				   : recording_paths_find(options, &paths);
 		status = err ? cli_report_err(err) : report_writer_run(&wanted, &paths);
 	}
+	naming_options_close(&wanted.naming);
 	suppressions_destroy(wanted.leaks);
 	return status;
 }
