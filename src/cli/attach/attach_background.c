@@ -40,7 +40,7 @@ static struct err *make_file(int *ret)
 	return NULL;
 }
 
-static struct err *attach(pid_t pid, int fd, struct recorder **ret)
+static struct err *attach_recorder(pid_t pid, int fd, struct recorder **ret)
 {
 	const struct tracer_options options = {
 		.stacks_max = STACKS_MAX, .depth = STACK_FRAMES_MAX, .way = -1};
@@ -67,7 +67,7 @@ static void record(pid_t pid, pid_t parent, int fd, int tell)
 		return;
 	descriptors_raise();
 	signal(SIGXFSZ, SIG_IGN);
-	err = attach(pid, fd, &recorder);
+	err = attach_recorder(pid, fd, &recorder);
 	if (!err) {
 		dprintf(tell, "%s", ATTACHED);
 		// Who looks at the recording sees by itself that it has come to its end.

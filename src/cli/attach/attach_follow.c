@@ -43,7 +43,7 @@ void attach_signals_release(struct attach_signals *signals)
 	signals->fd = -1;
 }
 
-static bool watch(int waiter, int fd, uint32_t events)
+static bool watch_descriptor(int waiter, int fd, uint32_t events)
 {
 	struct epoll_event event = {.events = events, .data.fd = fd};
 
@@ -60,9 +60,10 @@ struct err *attach_follow(struct recorder *recorder, const struct attach_signals
 	struct err *err = NULL;
 
 	*ret_ended = process < 0;
-	if (!watch(waiter, signals->fd, EPOLLIN) ||
-	    (!*ret_ended && !watch(waiter, process, EPOLLIN)) ||
-	    !watch(waiter, tracer_descriptor(recorder_tracer(recorder)), EPOLLIN | EPOLLET))
+	if (!watch_descriptor(waiter, signals->fd, EPOLLIN) ||
+	    (!*ret_ended && !watch_descriptor(waiter, process, EPOLLIN)) ||
+	    !watch_descriptor(waiter, tracer_descriptor(recorder_tracer(recorder)),
+			      EPOLLIN | EPOLLET))
 		return err_create_errno(errno, "a descriptor to wait with");
 	while (!err && !*ret_ended && !told && !recorder_has_executed(recorder) &&
 	       (!until_ns || now_ns() < until_ns)) {

@@ -77,7 +77,7 @@ static struct err *make_path(const char *pattern, pid_t pid, const char *program
 
 CLEANUP_DEFINE(struct recorder *, recorder_destroy);
 
-static struct err *attach(const struct attach_wanted *wanted, struct recorder **ret)
+static struct err *attach_recorder(const struct attach_wanted *wanted, struct recorder **ret)
 {
 	auto_free char *path = NULL;
 	struct target *target;
@@ -131,7 +131,7 @@ static void say_begun(const struct attach_wanted *wanted, const struct recorder 
  * Serves the recording in a process of its own, which has none of our descriptors: probes last as
  * long as somebody has theirs. 0: it could not be started, which was printed.
  */
-static pid_t serve(const char *path, const struct attach_signals *signals)
+static pid_t serve_recording(const char *path, const struct attach_signals *signals)
 {
 	char *const words[] = {
 		program_invocation_name, "serve", "--open", "--port", "0", (char *)path, NULL};
@@ -180,7 +180,7 @@ static struct err *make_symbolizer(const struct target *target, struct symbolize
 }
 
 /* Prints the summary and finishes the recording, as `mallow run` does. */
-static int finish(struct attach_wanted *wanted, const struct recorder *recorder)
+static int finish_recorded(struct attach_wanted *wanted, const struct recorder *recorder)
 {
 	const struct target *target = tracer_target(recorder_tracer(recorder));
 	const char *path = recording_file_path(recorder_file(recorder));
@@ -224,18 +224,18 @@ int attach_run(struct attach_wanted *wanted)
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGXFSZ, SIG_IGN);
 	signals = attach_signals_take();
-	err = attach(wanted, &recorder);
+	err = attach_recorder(wanted, &recorder);
 	if (err)
 		return cli_report_err(err);
 	if (can_say(&signals))
 		say_begun(wanted, recorder);
 	if (wanted->open)
-		server = serve(recording_file_path(recorder_file(recorder)), &signals);
+		server = serve_recording(recording_file_path(recorder_file(recorder)), &signals);
 	err = attach_follow(recorder, &signals,
 			    wanted->duration_ns ? now_ns() + wanted->duration_ns : 0, &ended);
 	attach_signals_release(&signals);
 
-	int failed = cli_report_err(err), finished = finish(wanted, recorder);
+	int failed = cli_report_err(err), finished = finish_recorded(wanted, recorder);
 	int status = failed ? failed : finished;
 
 	if (server)

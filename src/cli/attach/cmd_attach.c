@@ -117,7 +117,7 @@ static bool read_wanted(const struct command *command, const struct options *opt
 	return true;
 }
 
-static int run(const struct command *command, const struct options *options)
+static int run_attach(const struct command *command, const struct options *options)
 {
 	struct attach_wanted wanted;
 
@@ -134,7 +134,7 @@ const struct command_body command_attach = {
 	.option_count = ARRAY_COUNT(options_of_attach),
 	.coloured = true,
 	.names = true,
-	.run = run,
+	.run = run_attach,
 	.details =
 		"Records a process that is already running, without stopping it, from now on: "
 		"every "

@@ -83,8 +83,8 @@ static struct err *settle_path(struct prepared *prepared, enum setting setting, 
 	return err;
 }
 
-static struct err *prepare(const struct options *options, struct live_options *wanted,
-			   struct prepared *prepared)
+static struct err *prepare_files(const struct options *options, struct live_options *wanted,
+				 struct prepared *prepared)
 {
 	ssize_t length = readlink("/proc/self/exe", prepared->helper, sizeof(prepared->helper) - 1);
 	struct err *err = check_files(wanted);
@@ -195,7 +195,7 @@ static int run_and_watch(const struct options *options, const char *path, const 
 	return err ? cli_report_err(err) : status;
 }
 
-static int run(const struct command *command, const struct options *options)
+static int run_live(const struct command *command, const struct options *options)
 {
 	cleanup(prepared_deinit) struct prepared prepared = {0};
 	struct live_options wanted;
@@ -211,7 +211,7 @@ static int run(const struct command *command, const struct options *options)
 		return cli_error(CLI_USAGE, "--flame-graph and --json exclude each other");
 	setting_options_say_mistyped();
 	log_option_choose(options->values[SETTING_LOG]);
-	err = prepare(options, &wanted, &prepared);
+	err = prepare_files(options, &wanted, &prepared);
 	if (!err)
 		err = run_library_find(&library);
 	if (err)
@@ -226,7 +226,7 @@ const struct command_body command_live = {
 	.options = options_of_live,
 	.option_count = ARRAY_COUNT(options_of_live),
 	.stop_at_operand = true,
-	.run = run,
+	.run = run_live,
 	.details =
 		"Nothing is recorded. What is live is counted in memory, for each backtrace that "
 		"allocated, and reported to standard error when the program ends, on SIGUSR1 by "

@@ -17,7 +17,7 @@ static const struct option_spec options_of_live_report[] = {
 	[DESCRIPTOR] = {.name = "fd", .value = "N", .text = "where the table is open"},
 };
 
-static int run(const struct command *command, const struct options *options)
+static int run_live_report(const struct command *command, const struct options *options)
 {
 	struct live_options wanted;
 	uint64_t fd;
@@ -32,5 +32,5 @@ static int run(const struct command *command, const struct options *options)
 const struct command_body command_live_report = {
 	.options = options_of_live_report,
 	.option_count = ARRAY_COUNT(options_of_live_report),
-	.run = run,
+	.run = run_live_report,
 };

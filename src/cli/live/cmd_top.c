@@ -124,7 +124,7 @@ static struct err *find_again(struct top *top)
 	return read_again(top);
 }
 
-static struct err *draw(struct top *top)
+static struct err *draw_screen(struct top *top)
 {
 	cleanup(buf_deinit) struct buf text = {.fd = -1, .shown = true};
 	struct top_lines lines;
@@ -236,7 +236,7 @@ static struct err *go_on(struct top *top)
 	while (!err && !end) {
 		int key;
 
-		err = draw(top);
+		err = draw_screen(top);
 		if (err)
 			return err;
 		key = top_screen_key(patience(top));
@@ -262,7 +262,7 @@ static bool read_interval(const struct options *options, int64_t *ret)
 	return true;
 }
 
-static int run(const struct command *command, const struct options *options)
+static int run_top(const struct command *command, const struct options *options)
 {
 	cleanup(top_deinit) struct top top = {.source.fd = -1};
 	struct err *err;
@@ -292,7 +292,7 @@ const struct command_body command_top = {
 	.options = options_of_top,
 	.option_count = ARRAY_COUNT(options_of_top),
 	.names = true,
-	.run = run,
+	.run = run_top,
 	.details =
 		"PID is a program that runs under mallow live or mallow run, or one of these "
 		"themselves. The program is not touched: its table, or its recording, is read "

@@ -80,7 +80,7 @@ enum verdict {
 	SETTLED /* nothing is to be done */
 };
 
-static enum verdict judge(int table)
+static enum verdict judge_table(int table)
 {
 	struct table_head head;
 	ssize_t got = pread(table, &head, sizeof(head), 0);
@@ -110,23 +110,23 @@ static enum verdict judge(int table)
 static enum verdict judge_at_end(int table)
 {
 	const struct timespec nap = {.tv_nsec = NAP_MS * 1000000};
-	enum verdict verdict = judge(table);
+	enum verdict verdict = judge_table(table);
 
 	for (int ms = 0; verdict == MAKING && ms < LAST_MS; ms += NAP_MS) {
 		nanosleep(&nap, NULL);
-		verdict = judge(table);
+		verdict = judge_table(table);
 	}
 	return verdict;
 }
 
 /* Makes the owed reports of processes that have ended, and closes their tables. */
-static void settle(struct live_watch *watch)
+static void settle_tables(struct live_watch *watch)
 {
 	size_t kept = 0;
 
 	for (size_t i = 0; i < watch->tables.count; i++) {
 		int table = watch->tables.items[i];
-		enum verdict verdict = judge(table);
+		enum verdict verdict = judge_table(table);
 
 		if (verdict == OWED)
 			watch->make(watch->argument, table, REGISTRY_LAST);
@@ -138,18 +138,18 @@ static void settle(struct live_watch *watch)
 	watch->tables.count = kept;
 }
 
-static void take(struct live_watch *watch, int table, pid_t pid)
+static void take_table(struct live_watch *watch, int table, pid_t pid)
 {
 	watch->any = true;
 	if (watch->opened)
 		watch->opened(watch->argument, table, pid);
-	settle(watch);
+	settle_tables(watch);
 	if (watch->tables.count >= TABLES_MOST || !vec_push(&watch->tables, table))
 		close(table);
 }
 
 /* Prints a report in one write, as its process would have done. */
-static void print(const struct live_watch *watch, int report)
+static void print_report(const struct live_watch *watch, int report)
 {
 	auto_free char *text = NULL;
 	struct stat status;
@@ -180,16 +180,16 @@ static void say_unseen(struct live_watch *watch, const char *text)
  * Handles a message. Its descriptor is owned: closed now, or kept. REGISTRY_LAST only says that a
  * process ended: its table tells the rest.
  */
-static void note(struct live_watch *watch, const struct inbox_message *message)
+static void note_message(struct live_watch *watch, const struct inbox_message *message)
 {
 	const struct plea plea = {.table = message->fd, .asked = message->kind};
 
 	switch (message->kind) {
 	case REGISTRY_OPENED:
-		take(watch, message->fd, message->pid);
+		take_table(watch, message->fd, message->pid);
 		return;
 	case REGISTRY_REPORT:
-		print(watch, message->fd);
+		print_report(watch, message->fd);
 		break;
 	case REGISTRY_MAKE:
 	case REGISTRY_BY_SIZE:
@@ -210,14 +210,14 @@ static void note(struct live_watch *watch, const struct inbox_message *message)
 }
 
 /* Takes all messages that wait in the socket. */
-static void receive(struct live_watch *watch)
+static void receive_messages(struct live_watch *watch)
 {
 	struct inbox_message message;
 
 	while (descriptor_inbox_take(&watch->inbox, &message)) {
 		// Anything else may make us wait for who serves its file system.
 		if (message.fd < 0 || descriptor_inbox_in_memory(message.fd))
-			note(watch, &message);
+			note_message(watch, &message);
 		else
 			close(message.fd);
 	}
@@ -227,10 +227,10 @@ static void receive(struct live_watch *watch)
  * Empties the socket before it makes reports: a report takes a while, and the socket holds ten
  * messages.
  */
-static void serve(struct live_watch *watch)
+static void serve_messages(struct live_watch *watch)
 {
 	do {
-		receive(watch);
+		receive_messages(watch);
 		for (size_t i = 0; i < watch->pleas.count; i++) {
 			const struct plea *plea = &watch->pleas.items[i];
 
@@ -239,9 +239,9 @@ static void serve(struct live_watch *watch)
 		}
 		watch->pleas.count = 0;
 		if (watch->ended)
-			settle(watch);
+			settle_tables(watch);
 		watch->ended = false;
-		receive(watch);
+		receive_messages(watch);
 	} while (watch->pleas.count || watch->ended);
 }
 
@@ -275,7 +275,7 @@ static void *wait_for_tables(void *argument)
 	while (!polled[1].revents) {
 		if (poll(polled, 2, -1) < 0 && errno != EINTR)
 			return NULL;
-		serve(watch);
+		serve_messages(watch);
 	}
 	for (size_t i = 0; i < watch->tables.count; i++)
 		note_exit(watch, watch->tables.items[i]);

@@ -82,7 +82,7 @@ static bool is_number(const char *word, uint32_t *ret)
 }
 
 /* Records the process by attaching to it. */
-static struct err *attach(uint32_t pid, struct top_source *ret)
+static struct err *attach_process(uint32_t pid, struct top_source *ret)
 {
 	auto_err struct err *err = attach_background((pid_t)pid, &ret->attached);
 
@@ -109,7 +109,7 @@ struct err *top_source_open(const char *typed, struct top_source *ret)
 		if (fd < 0)
 			fd = open_of_children(pid);
 		if (fd < 0)
-			return attach(pid, ret);
+			return attach_process(pid, ret);
 	} else {
 		err = file_kind_check_own(typed, "does not change");
 		if (err)

@@ -240,7 +240,7 @@ static bool read_wanted(const struct command *command, const struct options *opt
 	       (options->operand_count < 2 || read_count(options->operands[1], &ret->count));
 }
 
-static int run(const struct command *command, const struct options *options)
+static int run_memleak(const struct command *command, const struct options *options)
 {
 	struct memleak_wanted wanted = {.command = options->values[COMMAND_LINE]};
 
@@ -253,7 +253,7 @@ const struct command_body command_memleak = {
 	.options = options_of_memleak,
 	.option_count = ARRAY_COUNT(options_of_memleak),
 	.names = true,
-	.run = run,
+	.run = run_memleak,
 	.details =
 		"Attaches to a process that is already running, without stopping it, or to the "
 		"kernel, and prints "

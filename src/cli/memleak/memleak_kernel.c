@@ -145,8 +145,9 @@ static void add_pages(struct kernel_parts *parts, const struct kernel_outstandin
 	qsort(parts->pages, parts->page_count, sizeof(parts->pages[0]), by_bytes);
 }
 
-static struct err *fill(const struct memleak_wanted *wanted, const struct kernel_tracer *tracer,
-			const struct kernel_outstanding *all, struct kernel_parts *parts)
+static struct err *fill_parts(const struct memleak_wanted *wanted,
+			      const struct kernel_tracer *tracer,
+			      const struct kernel_outstanding *all, struct kernel_parts *parts)
 {
 	size_t shown = all->all.stacks.count;
 	struct err *err = NULL;
@@ -179,7 +180,7 @@ static struct err *memleak_kernel_report(const struct memleak_wanted *wanted,
 					     wanted->by_count, &all);
 
 	if (!err)
-		err = fill(wanted, tracer, &all, &parts);
+		err = fill_parts(wanted, tracer, &all, &parts);
 	if (err)
 		return err;
 	memleak_parts_sum(&all.all, &view);
@@ -213,14 +214,14 @@ static void on_call(void *argument, const struct event *event)
 }
 
 /* Hands what was written to the reader now: an interval may be long. */
-static struct err *flush(struct session *session)
+static struct err *flush_texts(struct session *session)
 {
 	struct err *err = buf_finish(session->out);
 
 	return err || session->notes == session->out ? err : buf_finish(session->notes);
 }
 
-static struct err *begin(struct session *session)
+static struct err *begin_session(struct session *session)
 {
 	const struct memleak_wanted *wanted = session->wanted;
 	const struct kernel_options options = {
@@ -260,7 +261,7 @@ static struct err *begin(struct session *session)
 		buf_text(session->notes,
 			 "What pages are used for is unknown (that needs root): those of programs "
 			 "and files are left out.\n");
-	return flush(session);
+	return flush_texts(session);
 }
 
 /* Waits for a signal, for lines to print, or until that time. Returns whether to go on. */
@@ -289,7 +290,7 @@ static void say_missing_lines(struct session *session)
 	session->lines_lost = lost;
 }
 
-static struct err *report(struct session *session)
+static struct err *report_kernel(struct session *session)
 {
 	struct err *err = NULL;
 
@@ -297,10 +298,10 @@ static struct err *report(struct session *session)
 		say_missing_lines(session);
 	else
 		err = memleak_kernel_report(session->wanted, session->tracer, session->out);
-	return err ? err : flush(session);
+	return err ? err : flush_texts(session);
 }
 
-static struct err *trace(struct session *session)
+static struct err *trace_kernel(struct session *session)
 {
 	const struct memleak_wanted *wanted = session->wanted;
 	uint64_t next = now_ns() + wanted->interval_ns, reports = 0;
@@ -309,10 +310,10 @@ static struct err *trace(struct session *session)
 	while (!err && wait_until(session, next)) {
 		err = kernel_tracer_poll(session->tracer);
 		if (!err)
-			err = flush(session);
+			err = flush_texts(session);
 		if (err || now_ns() < next)
 			continue;
-		err = report(session);
+		err = report_kernel(session);
 		if (err || ++reports == wanted->count)
 			return err;
 		next += wanted->interval_ns;
@@ -322,14 +323,14 @@ static struct err *trace(struct session *session)
 	// What is allocated from here on is our own.
 	kernel_tracer_stop(session->tracer);
 	err = kernel_tracer_poll(session->tracer);
-	return err ? err : report(session);
+	return err ? err : report_kernel(session);
 }
 
 int memleak_kernel(const struct memleak_wanted *wanted, struct buf *out, struct buf *notes)
 {
 	cleanup(session_deinit) struct session session = {
 		.wanted = wanted, .out = out, .notes = notes, .signals = -1};
-	struct err *err = begin(&session);
+	struct err *err = begin_session(&session);
 
-	return cli_report_err(err ? err : trace(&session));
+	return cli_report_err(err ? err : trace_kernel(&session));
 }

@@ -12,7 +12,7 @@
 #include "ebpf/target/launch.h"
 
 /* Splits a command line into words as a shell does, and starts it. */
-static int start(const char *line, pid_t *ret)
+static int start_command(const char *line, pid_t *ret)
 {
 	wordexp_t words;
 	struct err *err;
@@ -47,7 +47,7 @@ int memleak_run(struct memleak_wanted *wanted)
 	int status = cli_report_err(kernel ? bpf_support_check_kernel() : bpf_support_check());
 
 	if (status == CLI_OK && wanted->command)
-		status = start(wanted->command, &wanted->pid);
+		status = start_command(wanted->command, &wanted->pid);
 	if (status != CLI_OK)
 		return status;
 	buf_init_fd(&out, STDOUT_FILENO, "standard output");

@@ -50,7 +50,7 @@ static void memleak_deinit(struct memleak *memleak)
 }
 
 /* Hands what was written to the reader now: an interval may be long. */
-static struct err *flush(struct memleak *memleak)
+static struct err *flush_texts(struct memleak *memleak)
 {
 	struct err *err = buf_finish(memleak->out);
 
@@ -100,7 +100,7 @@ static void say_missing_lines(struct memleak *memleak)
 }
 
 /* ended: of the process that was asked for. */
-static struct err *report(struct memleak *memleak, bool ended)
+static struct err *report_processes(struct memleak *memleak, bool ended)
 {
 	struct err *err = NULL;
 
@@ -226,7 +226,7 @@ static struct err *bury(struct memleak *memleak, bool *over)
 }
 
 /* Until the process has ended, a signal comes, or all reports are made. */
-static struct err *trace(struct memleak *memleak, bool *ended)
+static struct err *trace_processes(struct memleak *memleak, bool *ended)
 {
 	const struct memleak_wanted *wanted = memleak->wanted;
 	uint64_t next = now_ns() + wanted->interval_ns;
@@ -245,13 +245,13 @@ static struct err *trace(struct memleak *memleak, bool *ended)
 			break;
 		}
 		if (now_ns() >= next) {
-			err = report(memleak, false);
+			err = report_processes(memleak, false);
 			next += wanted->interval_ns;
 			if (!err && ++reports == wanted->count)
-				return flush(memleak);
+				return flush_texts(memleak);
 		}
 		if (!err)
-			err = flush(memleak);
+			err = flush_texts(memleak);
 		if (!err)
 			wait_until(memleak, waiting && now_ns() + RETRY_NS < next
 						    ? now_ns() + RETRY_NS
@@ -261,11 +261,11 @@ static struct err *trace(struct memleak *memleak, bool *ended)
 		if (memleak->list.items[i]->tracer)
 			err = tracer_stop(memleak->list.items[i]->tracer);
 	if (!err)
-		err = report(memleak, *ended);
-	return err ? err : flush(memleak);
+		err = report_processes(memleak, *ended);
+	return err ? err : flush_texts(memleak);
 }
 
-static struct err *begin(struct memleak *memleak)
+static struct err *begin_tracing(struct memleak *memleak)
 {
 	const struct memleak_wanted *wanted = memleak->wanted;
 	struct memleak_process *process = add_process(memleak, wanted->pid);
@@ -294,7 +294,7 @@ static struct err *begin(struct memleak *memleak)
 		return err;
 	memleak_process_say_hooked(process);
 	memleak_process_add_children(process);
-	return flush(memleak);
+	return flush_texts(memleak);
 }
 
 /* Ends what -c started. Returns the exit status. */
@@ -327,14 +327,14 @@ int memleak_trace(const struct memleak_wanted *wanted, struct buf *out, struct b
 	struct err *err;
 
 	memleak.around = (struct memleak_around){wanted, out, notes, &memleak, on_fork};
-	err = begin(&memleak);
+	err = begin_tracing(&memleak);
 
 	if (!err)
-		err = trace(&memleak, &ended);
+		err = trace_processes(&memleak, &ended);
 	if (!err && ended) {
 		buf_printf(notes, "Process %d (%s) has ended.\n", (int)wanted->pid,
 			   memleak.list.items[0]->name);
-		err = flush(&memleak);
+		err = flush_texts(&memleak);
 	}
 	if (wanted->command) {
 		int status = end_child(&memleak, ended);

@@ -7,7 +7,7 @@
 #include "cli/options/access_options.h"
 #include "stream/link/token.h"
 
-static void say(void *argument, const char *line)
+static void say_line(void *argument, const char *line)
 {
 	(void)argument;
 	cli_error(CLI_OK, "%s", line);
@@ -35,7 +35,7 @@ int stream_options_read(const struct options *options, struct stream_options *re
 				.listen = setting_options_word(options, SETTING_LISTEN),
 				.announce = setting_options_value(options, SETTING_BROADCAST),
 				.insecure = setting_options_value(options, SETTING_INSECURE),
-				.say = say,
+				.say = say_line,
 			},
 	};
 	struct err *err;

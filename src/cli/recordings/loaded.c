@@ -15,8 +15,9 @@
  * fd: the open file; -1: path is opened. to_finish: blocks that were needed for run facts stay, for
  * loaded_settle(). ahead: what was loaded already, or NULL. *ret: empty.
  */
-static struct err *load(const char *path, int fd, unsigned int needs, bool to_finish,
-			struct growing *ahead, struct progress *progress, struct loaded *ret)
+static struct err *load_recording(const char *path, int fd, unsigned int needs, bool to_finish,
+				  struct growing *ahead, struct progress *progress,
+				  struct loaded *ret)
 {
 	const struct run_facts *facts;
 	struct err *err;
@@ -57,13 +58,13 @@ static bool open_with(const char *path, int fd, unsigned int needs, bool to_fini
 	progress_init(&progress, "loading");
 	err = fd < 0 ? file_kind_check(path) : NULL;
 	if (!err)
-		err = load(path, fd, needs, to_finish, ahead, &progress, &loaded);
+		err = load_recording(path, fd, needs, to_finish, ahead, &progress, &loaded);
 	// Run facts need every block, sums do not: better a report without findings than none.
 	if (err && err_number(err) == ENOMEM && needs & RECORDING_RUN_FACTS) {
 		err_destroy(err);
 		growing_close(steal(&ahead));
-		err = load(path, fd, needs & ~(unsigned int)RECORDING_RUN_FACTS, false, NULL,
-			   &progress, &loaded);
+		err = load_recording(path, fd, needs & ~(unsigned int)RECORDING_RUN_FACTS, false,
+				     NULL, &progress, &loaded);
 	}
 	if (!err && naming)
 		err = symbolized_create(loaded.recording, naming, &loaded.symbolized);

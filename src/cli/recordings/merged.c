@@ -6,7 +6,7 @@
 #include "hosted/cleanup.h"
 #include "report/check/check_words.h"
 
-static struct err *add(struct merge *merge, const char *path)
+static struct err *add_recording(struct merge *merge, const char *path)
 {
 	cleanup(progress_deinit) struct progress progress = {0};
 	struct err *err;
@@ -16,7 +16,7 @@ static struct err *add(struct merge *merge, const char *path)
 	return err ? err : merge_add(merge, path, progress_update, &progress);
 }
 
-static struct err *run(struct merge *merge)
+static struct err *run_merge(struct merge *merge)
 {
 	cleanup(progress_deinit) struct progress progress = {0};
 
@@ -47,9 +47,10 @@ void merged_open(const struct recording_paths *paths, const struct naming *namin
 	struct err *err = merge_create(naming, &merged.merge);
 
 	for (size_t i = 0; !err && i < paths->items.count; i++)
-		merged.failed |= cli_report_err(add(merged.merge, paths->items.items[i])) != CLI_OK;
+		merged.failed |= cli_report_err(add_recording(merged.merge,
+							      paths->items.items[i])) != CLI_OK;
 	if (!err && merge_count(merged.merge))
-		err = run(merged.merge);
+		err = run_merge(merged.merge);
 	if (!err)
 		name_damaged(merge_processes(merged.merge));
 	if (err || !merge_count(merged.merge)) {

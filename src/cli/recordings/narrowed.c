@@ -16,7 +16,7 @@ void narrowed_close(struct narrowed *narrowed)
 }
 
 /* Leaves out what is not wanted of narrowed->recording. */
-static struct err *narrow(const struct narrowed_wanted *wanted, struct narrowed *narrowed)
+static struct err *narrow_recording(const struct narrowed_wanted *wanted, struct narrowed *narrowed)
 {
 	struct err *err = NULL;
 
@@ -42,7 +42,7 @@ static struct err *narrow(const struct narrowed_wanted *wanted, struct narrowed 
 static bool open_narrowed(const char *path, const struct narrowed_wanted *wanted,
 			  struct narrowed *narrowed)
 {
-	struct err *err = narrow(wanted, narrowed);
+	struct err *err = narrow_recording(wanted, narrowed);
 
 	if (!err)
 		return true;

@@ -44,7 +44,7 @@ void recording_paths_deinit(struct recording_paths *paths)
 	vec_deinit(&paths->items);
 }
 
-static int compare(const void *left, const void *right)
+static int compare_found(const void *left, const void *right)
 {
 	const struct found *a = left, *b = right;
 
@@ -128,7 +128,8 @@ static struct err *list_directory(const char *path, DIR *directory, struct found
 	if (errno)
 		return err_create_errno(errno, "cannot read '%s'", path);
 	if (list->items.count)
-		qsort(list->items.items, list->items.count, sizeof(*list->items.items), compare);
+		qsort(list->items.items, list->items.count, sizeof(*list->items.items),
+		      compare_found);
 	return NULL;
 }
 

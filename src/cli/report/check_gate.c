@@ -136,8 +136,8 @@ static void doubt_all(struct verdicts *verdicts)
 }
 
 /* Judges an open recording, and writes what comes out. Returns its status. */
-static int judge(struct gate *gate, struct check_report *report, const struct narrowed *checked,
-		 const struct check_subject *opened)
+static int judge_recording(struct gate *gate, struct check_report *report,
+			   const struct narrowed *checked, const struct check_subject *opened)
 {
 	cleanup(verdicts_deinit) struct verdicts verdicts = {0};
 	struct check_subject subject = *opened;
@@ -183,7 +183,7 @@ static int check_one(struct gate *gate, struct check_report *report, const char 
 	if (!subject.operands)
 		return check_gate_unsure(err_no_memory());
 	if (narrowed_open(path, &gate->wanted->sides, &checked))
-		return judge(gate, report, &checked, &subject);
+		return judge_recording(gate, report, &checked, &subject);
 	check_report_add(report, &subject);
 	return CLI_UNSURE;
 }
@@ -234,7 +234,8 @@ static int check_merged(struct gate *gate, struct check_report *report,
 	if (narrowed_open_merged(paths, &gate->wanted->sides, &checked)) {
 		struct err *err = find_beyond(gate, paths, &subject.beyond);
 
-		status = err ? check_gate_unsure(err) : judge(gate, report, &checked, &subject);
+		status = err ? check_gate_unsure(err)
+			     : judge_recording(gate, report, &checked, &subject);
 	} else {
 		check_report_add(report, &subject);
 	}
@@ -254,7 +255,7 @@ static int check_all(struct gate *gate, struct check_report *report,
 }
 
 /* Tells whom the file of -o does not reach what came out. */
-static int say(const struct gate *gate, int status)
+static int say_status(const struct gate *gate, int status)
 {
 	const char *path = gate->wanted->output;
 
@@ -285,7 +286,7 @@ static int write_report(struct gate *gate, const struct recording_paths *paths)
 	status = check_all(gate, &report, paths);
 	check_report_end(&report);
 	err = output_close(&output, NULL);
-	return err ? check_gate_unsure(err) : say(gate, status);
+	return err ? check_gate_unsure(err) : say_status(gate, status);
 }
 
 int check_gate_run(const struct check_wanted *wanted, const struct recording_paths *paths)

@@ -311,7 +311,7 @@ static struct err *read_files(const struct command *command, const struct option
 	return name_baseline(options, check);
 }
 
-static int run(const struct command *command, const struct options *given)
+static int run_check(const struct command *command, const struct options *given)
 {
 	struct options all = *given;
 	const struct options *options = &all;
@@ -340,7 +340,7 @@ const struct command_body command_check = {
 	.filters = true,
 	.coloured = true,
 	.names = true,
-	.run = run,
+	.run = run_check,
 	.details =
 		"Exits with 0 if all limits hold; 1 if one is broken; 2 if the command line is "
 		"wrong; 3 if that cannot be told, because a recording cannot be read, is "

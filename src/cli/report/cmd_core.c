@@ -150,7 +150,7 @@ static bool read_wanted(const struct command *command, const struct options *opt
 	return true;
 }
 
-static int run(const struct command *command, const struct options *options)
+static int run_core(const struct command *command, const struct options *options)
 {
 	cleanup(addr2line_end_at) struct addr2line *addr2line = NULL;
 	const struct core_files_wanted wanted = {
@@ -188,7 +188,7 @@ const struct command_body command_core = {
 	.filters = true,
 	.coloured = true,
 	.names = true,
-	.run = run,
+	.run = run_core,
 	.details =
 		"What a program had allocated and not freed when its core was dumped: by a crash, "
 		"by gcore, or by a probe. The program must have run under 'mallow live', or with "

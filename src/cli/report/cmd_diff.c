@@ -151,8 +151,8 @@ static struct err *write_view(struct buf *buf, const struct wanted *wanted,
 
 CLEANUP_DEFINE(struct diff *, diff_destroy);
 
-static struct err *compare(const struct wanted *wanted, const struct options *options,
-			   const struct diff_source sides[DIFF_SIDES], double scale)
+static struct err *compare_sides(const struct wanted *wanted, const struct options *options,
+				 const struct diff_source sides[DIFF_SIDES], double scale)
 {
 	cleanup(diff_destroy_at) struct diff *diff = NULL;
 	cleanup(diff_rows_deinit) struct diff_rows rows = {0};
@@ -226,14 +226,14 @@ static int run_sides(const struct command *command, const struct options *option
 		opened &= diff_source_open(&sides[i], &wanted->sides);
 	if (!opened || !find_scale(wanted, sides, &scale))
 		return CLI_FAILED;
-	if (cli_report_err(compare(wanted, options, sides, scale)) != CLI_OK)
+	if (cli_report_err(compare_sides(wanted, options, sides, scale)) != CLI_OK)
 		return CLI_FAILED;
 	return sides[DIFF_BEFORE].narrowed.merged.failed || sides[DIFF_AFTER].narrowed.merged.failed
 		       ? CLI_FAILED
 		       : CLI_OK;
 }
 
-static int run(const struct command *command, const struct options *given)
+static int run_diff(const struct command *command, const struct options *given)
 {
 	struct options all = *given;
 	const struct options *options = &all;
@@ -265,7 +265,7 @@ const struct command_body command_diff = {
 	.coloured = true,
 	.names = true,
 	.paged = true,
-	.run = run,
+	.run = run_diff,
 	.details =
 		"BEFORE and AFTER are recordings, or moments of one: FILE@10s, FILE@50%, "
 		"FILE@peak, "

@@ -293,7 +293,7 @@ static bool check_anonymous(const struct command *command, const struct options 
 
 CLEANUP_DEFINE(struct filter *, filter_destroy);
 
-static int run(const struct command *command, const struct options *given)
+static int run_export(const struct command *command, const struct options *given)
 {
 	struct options all = *given;
 	const struct options *options = &all;
@@ -348,6 +348,6 @@ const struct command_body command_export = {
 	.option_count = ARRAY_COUNT(options_of_export),
 	.filters = true,
 	.names = true,
-	.run = run,
+	.run = run_export,
 	.details = details + 1,
 };

@@ -103,7 +103,7 @@ static bool finish_one(const char *path, enum finish_compress compress, bool ind
 	return !index_file || write_index(path, buf);
 }
 
-static int run(const struct command *command, const struct options *options)
+static int run_finish(const struct command *command, const struct options *options)
 {
 	cleanup(symbolizer_destroy_at) struct symbolizer *symbolizer = NULL;
 	enum finish_compress compress;
@@ -133,7 +133,7 @@ const struct command_body command_finish = {
 	.options = options_of_finish,
 	.option_count = ARRAY_COUNT(options_of_finish),
 	.names = true,
-	.run = run,
+	.run = run_finish,
 	.details = "A finished recording carries the names of its functions and an index, so that "
 		   "it opens quickly, and on machines that do not have its program. It takes the "
 		   "place of the old one only when it is complete. One that is finished already is "

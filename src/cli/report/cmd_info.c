@@ -105,7 +105,7 @@ static struct err *write_all(struct info *info)
 	return NULL;
 }
 
-static int run(const struct command *command, const struct options *given)
+static int run_info(const struct command *command, const struct options *given)
 {
 	struct options all = *given;
 	const struct options *options = &all;
@@ -137,7 +137,7 @@ const struct command_body command_info = {
 	.option_count = ARRAY_COUNT(options_of_info),
 	.coloured = true,
 	.paged = true,
-	.run = run,
+	.run = run_info,
 	.details =
 		"A directory stands for all recordings in it. They are shown as the tree of their "
 		"processes: who started whom, by fork or exec, and whether all was recorded.",

@@ -261,7 +261,7 @@ static int read_wanted(const struct command *command, const struct options *opti
 
 CLEANUP_DEFINE(struct filter *, filter_destroy);
 
-static int run(const struct command *command, const struct options *given)
+static int run_report(const struct command *command, const struct options *given)
 {
 	struct options all = *given;
 	const struct options *options = &all;
@@ -301,7 +301,7 @@ const struct command_body command_report = {
 	.coloured = true,
 	.names = true,
 	.paged = true,
-	.run = run,
+	.run = run_report,
 	.details =
 		"A site is all allocations with one call stack. peak: its bytes that were live "
 		"when the whole program had most memory live. leaked: never freed in the "

@@ -17,7 +17,7 @@ static const struct option_spec options_of_dump[] = {
 		    .text = "file to write instead of standard output"},
 };
 
-static int run(const struct command *command, const struct options *options)
+static int run_trace_dump(const struct command *command, const struct options *options)
 {
 	struct output output;
 	struct err *err;
@@ -37,7 +37,7 @@ static int run(const struct command *command, const struct options *options)
 const struct command_body command_trace_dump = {
 	.options = options_of_dump,
 	.option_count = ARRAY_COUNT(options_of_dump),
-	.run = run,
+	.run = run_trace_dump,
 	.details = "A line is: seconds since the start, the thread's stream, the operation, the "
 		   "address, then field=value. Equal stack= values are equal stacks.",
 };

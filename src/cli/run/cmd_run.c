@@ -139,7 +139,7 @@ static const char *own_path(char room[PATH_MAX])
 	return room;
 }
 
-static int run(const struct command *command, const struct options *given)
+static int run_command(const struct command *command, const struct options *given)
 {
 	struct options options = *given;
 	cleanup(run_registry_destroy_at) struct run_registry *registry = NULL;
@@ -194,7 +194,7 @@ const struct command_body command_run = {
 	.option_count = ARRAY_COUNT(options_of_run),
 	.stop_at_operand = true,
 	.coloured = true,
-	.run = run,
+	.run = run_command,
 	.details =
 		"Exits with the program's own status, 128 + n if signal n ended it; 127 if it was "
 		"not found, 126 if it cannot be executed. Signals sent to mallow are handed on. A "

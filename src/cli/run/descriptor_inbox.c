@@ -213,8 +213,8 @@ static bool is_valid(const struct descriptor_inbox *inbox, const struct registry
 }
 
 /* false: nothing waits there. *valid: what came is a message. */
-static bool receive(struct descriptor_inbox *inbox, int *socket, struct inbox_message *ret,
-		    bool *valid)
+static bool receive_message(struct descriptor_inbox *inbox, int *socket, struct inbox_message *ret,
+			    bool *valid)
 {
 	union {
 		struct cmsghdr header;
@@ -258,7 +258,7 @@ bool descriptor_inbox_take(struct descriptor_inbox *inbox, struct inbox_message 
 	for (int i = 0; i < 2; i++) {
 		int *socket = &inbox->received[i ^ inbox->turn];
 
-		for (int n = 0; n < RUBBISH && receive(inbox, socket, ret, &valid); n++)
+		for (int n = 0; n < RUBBISH && receive_message(inbox, socket, ret, &valid); n++)
 			if (valid)
 				return true;
 	}

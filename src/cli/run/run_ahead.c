@@ -90,7 +90,7 @@ static bool follow_all(struct run_ahead *ahead)
 }
 
 /* Waits so long. false: the program has ended. */
-static bool wait(struct run_ahead *ahead, uint64_t ns)
+static bool wait_for_end(struct run_ahead *ahead, uint64_t ns)
 {
 	uint64_t until = now_ns() + ns;
 	const struct timespec time = {
@@ -108,7 +108,7 @@ static bool wait(struct run_ahead *ahead, uint64_t ns)
 	return !ending;
 }
 
-static void *run(void *argument)
+static void *run_thread(void *argument)
 {
 	const struct sched_param parameter = {0};
 	struct run_ahead *ahead = argument;
@@ -116,7 +116,7 @@ static void *run(void *argument)
 	pthread_setschedparam(pthread_self(), SCHED_IDLE, &parameter);
 	// At idle priority it may go on and on: a pause in proportion to a reading would make each
 	// reading longer than the one before, and leave the last of them for the end.
-	while (wait(ahead, INTERVAL_NS)) {
+	while (wait_for_end(ahead, INTERVAL_NS)) {
 		if (!follow_all(ahead)) {
 			drop_all(ahead);
 			break;
@@ -133,7 +133,7 @@ static int start_thread(struct run_ahead *ahead)
 
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
-	number = pthread_create(&ahead->thread, NULL, run, ahead);
+	number = pthread_create(&ahead->thread, NULL, run_thread, ahead);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	return number;
 }

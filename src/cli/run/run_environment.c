@@ -54,7 +54,7 @@ static struct err *check_preloadable(const char *path)
 	return NULL;
 }
 
-static struct err *take(const char *path, char **ret)
+static struct err *take_library(const char *path, char **ret)
 {
 	auto_free char *real = realpath(path, NULL);
 	struct err *err;
@@ -76,7 +76,7 @@ struct err *run_library_find(char **ret)
 	struct err *err;
 
 	if (given && *given)
-		return err_prefix(take(given, ret), "MALLOW_LIBRARY");
+		return err_prefix(take_library(given, ret), "MALLOW_LIBRARY");
 	err = own_directory(directory);
 	if (err)
 		return err;
@@ -86,7 +86,7 @@ struct err *run_library_find(char **ret)
 		if (asprintf(&path, "%s/%s", directory, places[i]) < 0)
 			return err_no_memory();
 		if (access(path, R_OK) == 0)
-			return take(path, ret);
+			return take_library(path, ret);
 	}
 	return err_create("libmallow.so is neither beside the tool (%s) nor in ../lib: "
 			  "MALLOW_LIBRARY can name it",
@@ -122,7 +122,8 @@ static bool same_name(const char *a, const char *b)
 }
 
 /* Adds the variable name=value. */
-static struct err *make(struct run_environment *environment, const char *name, const char *value)
+static struct err *make_variable(struct run_environment *environment, const char *name,
+				 const char *value)
 {
 	size_t i = 0;
 
@@ -147,7 +148,7 @@ static struct err *make_preload(struct run_environment *environment, const char 
 	if (asprintf(&value, "%.*s%s%s%s%s", (int)front, users, front ? ":" : "", library,
 		     users[front] && !front ? ":" : "", users + front) < 0)
 		return err_no_memory();
-	return make(environment, "LD_PRELOAD", value);
+	return make_variable(environment, "LD_PRELOAD", value);
 }
 
 /*
@@ -163,7 +164,7 @@ static struct err *make_asan_options(struct run_environment *environment)
 	if (asprintf(&value, "verify_asan_link_order=0%s%s", users && *users ? ":" : "",
 		     users ? users : "") < 0)
 		return err_no_memory();
-	return make(environment, "ASAN_OPTIONS", value);
+	return make_variable(environment, "ASAN_OPTIONS", value);
 }
 
 /* Where there is no current directory, programs find out by themselves that they have none. */
@@ -171,7 +172,7 @@ static struct err *make_directory(struct run_environment *environment)
 {
 	auto_free char *directory = getcwd(NULL, 0);
 
-	return directory ? make(environment, RUN_DIRECTORY_VARIABLE, directory) : NULL;
+	return directory ? make_variable(environment, RUN_DIRECTORY_VARIABLE, directory) : NULL;
 }
 
 static struct err *make_forcing(struct run_environment *environment)
@@ -180,12 +181,12 @@ static struct err *make_forcing(struct run_environment *environment)
 
 	for (size_t i = 0; !err && i < FORCING; i++)
 		if (!getenv(forcing[i][0]))
-			err = make(environment, forcing[i][0], forcing[i][1]);
+			err = make_variable(environment, forcing[i][0], forcing[i][1]);
 	return err;
 }
 
 /* Joins our variables and the rest of the tool's environment. */
-static struct err *merge(struct run_environment *environment)
+static struct err *merge_variables(struct run_environment *environment)
 {
 	size_t count = 0, used = 0;
 
@@ -221,18 +222,19 @@ struct err *run_environment_create(const struct options *options, const char *li
 		err = make_asan_options(&environment);
 	for (int i = 0; !err && i < SETTING_COUNT; i++) {
 		if (options->values[i])
-			err = make(&environment, setting_info(i)->variable, options->values[i]);
+			err = make_variable(&environment, setting_info(i)->variable,
+					    options->values[i]);
 	}
 	if (!err && setting_options_value(options, SETTING_FORCE_MALLOC))
 		err = make_forcing(&environment);
 	if (!err)
-		err = make(&environment, REGISTRY_VARIABLE, registry);
+		err = make_variable(&environment, REGISTRY_VARIABLE, registry);
 	if (!err)
-		err = make(&environment, "MALLOW_PARENT", NO_PARENT);
+		err = make_variable(&environment, "MALLOW_PARENT", NO_PARENT);
 	if (!err)
 		err = make_directory(&environment);
 	if (!err)
-		err = merge(&environment);
+		err = merge_variables(&environment);
 	if (err)
 		return err;
 	*ret = environment;

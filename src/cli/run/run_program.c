@@ -203,7 +203,7 @@ static int judge_loaded(const char *path, const char *library)
 }
 
 /* Follows scripts to the ELF file that the kernel will load, and checks that. */
-static int judge(const char *path, char *const *arguments, const char *library)
+static int judge_program(const char *path, char *const *arguments, const char *library)
 {
 	auto_free char *current = strdup(path);
 
@@ -266,7 +266,7 @@ int run_program_find(char *const *arguments, const char *library, char **ret)
 		number = ENOMEM;
 	if (number)
 		return cannot_run(name, number);
-	status = judge(path, arguments, library);
+	status = judge_program(path, arguments, library);
 	if (status == CLI_OK)
 		*ret = steal(&path);
 	return status;

@@ -137,7 +137,7 @@ static void find_place(struct run_image *image)
 }
 
 /* message->fd: taken over. */
-static void add(struct run_registry *registry, const struct inbox_message *message)
+static void add_image(struct run_registry *registry, const struct inbox_message *message)
 {
 	struct run_image image = {
 		.pid = message->pid,
@@ -209,7 +209,7 @@ static bool take_all(struct run_registry *registry, uint64_t until)
 		if (message.kind == REGISTRY_STARTED || message.kind == REGISTRY_REFUSED)
 			started_programs_add(&registry->started, message.text);
 		if (message.kind == REGISTRY_OPENED)
-			add(registry, &message);
+			add_image(registry, &message);
 		else if (message.fd >= 0)
 			close(message.fd);
 		if (now_ns() > until)
@@ -225,7 +225,7 @@ static void nap(void)
 	nanosleep(&time, NULL);
 }
 
-static void *receive(void *argument)
+static void *receive_images(void *argument)
 {
 	struct run_registry *registry = argument;
 	struct pollfd polled[] = {{.fd = registry->end, .events = POLLIN},
@@ -257,7 +257,7 @@ struct err *run_registry_create(struct run_registry **ret)
 	registry->end = eventfd(0, EFD_CLOEXEC);
 	err = registry->end < 0 ? err_create_errno(errno, "cannot make an event")
 				: descriptor_inbox_open(&registry->inbox);
-	number = err ? 0 : link_set_thread(&registry->thread, receive, registry);
+	number = err ? 0 : link_set_thread(&registry->thread, receive_images, registry);
 	registry->has_thread = !err && !number;
 	if (number)
 		err = err_create_errno(number, "cannot start a thread");

@@ -39,7 +39,7 @@ struct run_stream {
 };
 
 /* fd: owned. */
-static void add(struct run_stream *stream, int fd, bool in_memory, pid_t pid)
+static void add_recording(struct run_stream *stream, int fd, bool in_memory, pid_t pid)
 {
 	char name[256];
 	struct err *err;
@@ -75,7 +75,7 @@ static int open_image(struct run_stream *stream, size_t i, const struct run_imag
 
 /* Opens what is new. false: there is no descriptor for it now; there is when others have arrived.
  */
-static bool look(struct run_stream *stream)
+static bool look_for_recordings(struct run_stream *stream)
 {
 	size_t count = run_registry_count(stream->registry);
 
@@ -88,7 +88,7 @@ static bool look(struct run_stream *stream)
 		if (fd < 0 && (errno == EMFILE || errno == ENFILE))
 			return false;
 		if (fd >= 0)
-			add(stream, fd, stream->options.only, image.pid);
+			add_recording(stream, fd, stream->options.only, image.pid);
 		else
 			cli_error(CLI_FAILED, "not sent: %s: %s", image.label, strerror(errno));
 	}
@@ -96,7 +96,7 @@ static bool look(struct run_stream *stream)
 }
 
 /* Waits a moment. false: the program has ended. */
-static bool wait(struct run_stream *stream)
+static bool wait_for_end(struct run_stream *stream)
 {
 	struct pollfd polled = {.fd = stream->end, .events = POLLIN};
 
@@ -104,16 +104,16 @@ static bool wait(struct run_stream *stream)
 	return !polled.revents;
 }
 
-static void *watch(void *argument)
+static void *watch_registry(void *argument)
 {
 	struct run_stream *stream = argument;
 
 	const struct timespec moment = {.tv_nsec = LOOK_MS * 1000000};
 
-	while (wait(stream))
-		look(stream);
+	while (wait_for_end(stream))
+		look_for_recordings(stream);
 	// The program has ended.
-	for (int looks = 0; !look(stream) && looks < LOOKS_MOST; looks++)
+	for (int looks = 0; !look_for_recordings(stream) && looks < LOOKS_MOST; looks++)
 		nanosleep(&moment, NULL);
 	return NULL;
 }
@@ -130,7 +130,7 @@ static void destroy(struct run_stream *stream)
 }
 CLEANUP_DEFINE(struct run_stream *, destroy);
 
-static struct err *start(struct run_stream *stream)
+static struct err *start_thread(struct run_stream *stream)
 {
 	int number;
 	struct err *err;
@@ -141,7 +141,7 @@ static struct err *start(struct run_stream *stream)
 
 	if (err || !stream->registry)
 		return err;
-	number = link_set_thread(&stream->thread, watch, stream);
+	number = link_set_thread(&stream->thread, watch_registry, stream);
 	stream->has_thread = !number;
 	return number ? err_create_errno(number, "cannot start a thread") : NULL;
 }
@@ -163,7 +163,7 @@ int run_stream_start(const struct options *options, struct run_registry *registr
 	stream->options = wanted;
 	stream->registry = registry;
 	stream->end = eventfd(0, EFD_CLOEXEC);
-	err = start(stream);
+	err = start_thread(stream);
 	if (err) {
 		cli_report_err(err);
 		return CLI_USAGE;
@@ -187,7 +187,7 @@ void run_stream_add(struct run_stream *stream, int fd, pid_t pid)
 	if (own < 0)
 		return;
 	run_registry_reopen(&own);
-	add(stream, own, false, pid);
+	add_recording(stream, own, false, pid);
 }
 
 static void fill_ends(sigset_t *ends)

@@ -346,8 +346,8 @@ static struct err *write_main(struct summary *summary, const char *path,
 	return err;
 }
 
-static struct image *note(struct summary *summary, const char *path, size_t order,
-			  const struct loaded *loaded)
+static struct image *note_image(struct summary *summary, const char *path, size_t order,
+				const struct loaded *loaded)
 {
 	struct image *image = &summary->images[summary->count++];
 
@@ -360,7 +360,7 @@ static struct image *note(struct summary *summary, const char *path, size_t orde
 	return image;
 }
 
-static void print(struct summary *summary)
+static void print_summary(struct summary *summary)
 {
 	cleanup(buf_deinit) struct buf buf = BUF_EMPTY;
 	struct buf *main = &summary->main;
@@ -384,7 +384,7 @@ static void print(struct summary *summary)
  * Finishes a recording, unless nothing is to be finished. After a failure no other one is tried: a
  * disk that is full for one is full for all. false: it is as the program left it.
  */
-static bool finish(struct summary *summary, const char *path, struct loaded *loaded)
+static bool finish_image(struct summary *summary, const char *path, struct loaded *loaded)
 {
 	struct finish_result result;
 	struct err *err;
@@ -431,11 +431,11 @@ static void take_in(struct summary *summary, const char *path, int fd, size_t i,
 			   : loaded_open_descriptor(path, fd, &naming, &loaded);
 
 	if (good)
-		note(summary, path, i, &loaded)->unreachable = fd >= 0;
+		note_image(summary, path, i, &loaded)->unreachable = fd >= 0;
 	if (last)
-		print(summary);
+		print_summary(summary);
 	if (good && fd < 0)
-		finish(summary, path, &loaded);
+		finish_image(summary, path, &loaded);
 }
 
 /*
@@ -453,7 +453,7 @@ static void say_removed(struct summary *summary, const struct run_image *image, 
 {
 	cli_error(CLI_FAILED, "cannot open '%s': %s", image->label, strerror(ENOENT));
 	if (last)
-		print(summary);
+		print_summary(summary);
 }
 
 /* One of our own recordings, in a place that only its process sees. */
@@ -511,7 +511,7 @@ static enum run_foreign_end read_foreign(void *argument, const struct run_image 
 	if (!(foreign->path ? loaded_open_to_finish(path, NULL, &naming, &loaded)
 			    : loaded_open_descriptor(path, foreign->fd, &naming, &loaded)))
 		return RUN_FOREIGN_NONE;
-	image = note(summary, path, 0, &loaded);
+	image = note_image(summary, path, 0, &loaded);
 	image->unreachable = !foreign->path;
 	buf_init(&buf);
 	buf_put(&buf, image, sizeof(*image));
@@ -524,7 +524,8 @@ static enum run_foreign_end read_foreign(void *argument, const struct run_image 
 		return RUN_FOREIGN_RUNS;
 	if (!foreign->path)
 		return RUN_FOREIGN_LEFT;
-	return !wanted || finish(summary, path, &loaded) ? RUN_FOREIGN_FINISHED : RUN_FOREIGN_LEFT;
+	return !wanted || finish_image(summary, path, &loaded) ? RUN_FOREIGN_FINISHED
+							       : RUN_FOREIGN_LEFT;
 }
 
 /* Takes a text out of what was sent (free()). NULL: there is none, or it is empty. */
@@ -584,7 +585,7 @@ static void take_in_foreign(struct summary *summary, struct run_image *image, si
 			note_foreign(summary, image, i, text, size);
 	}
 	if (last)
-		print(summary);
+		print_summary(summary);
 	if (!err)
 		end = run_foreign_end(&foreign);
 	summary->strange += end == RUN_FOREIGN_NONE;

@@ -87,7 +87,7 @@ static void look_for_files(struct run_watch *watch, struct watched *image, uint6
 }
 
 /* Begins to watch the process that writes the recording, if it lives and is seen here. */
-static void begin(struct run_watch *watch, const struct run_image *from)
+static void begin_watching(struct run_watch *watch, const struct run_image *from)
 {
 	struct watched image = {.recording = -1, .process = -1};
 	struct trace_memory memory;
@@ -123,7 +123,7 @@ static void find_new(struct run_watch *watch)
 		struct run_image image;
 
 		run_registry_get(watch->registry, i, &image);
-		begin(watch, &image);
+		begin_watching(watch, &image);
 		if (watch->images.count == i)
 			return; // no memory
 	}
@@ -302,7 +302,7 @@ static bool wait_for_news(struct run_watch *watch, int timeout_ms)
 	return !watch->polled.items[0].revents;
 }
 
-static void *run(void *argument)
+static void *run_thread(void *argument)
 {
 	struct run_watch *watch = argument;
 
@@ -321,7 +321,7 @@ static int start_thread(struct run_watch *watch)
 
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
-	number = pthread_create(&watch->thread, NULL, run, watch);
+	number = pthread_create(&watch->thread, NULL, run_thread, watch);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	return number;
 }

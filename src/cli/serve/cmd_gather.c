@@ -85,7 +85,7 @@ static int say_end(const struct gather_state *state)
 	return state->failed ? CLI_FAILED : CLI_OK;
 }
 
-static int run(const struct command *command, const struct options *options)
+static int run_gather(const struct command *command, const struct options *options)
 {
 	struct gathering_options wanted = {
 		.gather =
@@ -133,7 +133,7 @@ const struct command_body command_gather = {
 	.options = options_of_gather,
 	.option_count = ARRAY_COUNT(options_of_gather),
 	.names = true,
-	.run = run,
+	.run = run_gather,
 	.details =
 		"Receives recordings while they are made, from programs that were started with "
 		"'mallow run --stream', or by the library alone with MALLOW_CONNECT. Files are "

@@ -139,7 +139,7 @@ static bool changed_since(const struct stat *status, const struct timespec *look
 	return status->st_mtim.tv_sec + 1 >= looked->tv_sec;
 }
 
-static void look(void *argument, struct catalog *catalog)
+static void look_at_directories(void *argument, struct catalog *catalog)
 {
 	struct watched *watched = argument;
 	struct timespec now;
@@ -202,7 +202,7 @@ static struct err *with_gathered(struct options *options, char ***room)
 }
 CLEANUP_DEFINE(struct gathering *, gathering_stop);
 
-static int run(const struct command *command, const struct options *given)
+static int run_serve(const struct command *command, const struct options *given)
 {
 	struct options all = *given, *options = &all;
 	auto_free char **operands = NULL;
@@ -270,7 +270,7 @@ static int run(const struct command *command, const struct options *given)
 	for (int i = 0; i < options->operand_count; i++)
 		if (!add_recordings(options->operands[i], false, catalog))
 			return CLI_FAILED;
-	catalog_watch(catalog, look, &watched);
+	catalog_watch(catalog, look_at_directories, &watched);
 	return serving_run(&serving, catalog);
 }
 
@@ -278,7 +278,7 @@ const struct command_body command_serve = {
 	.options = options_of_serve,
 	.option_count = ARRAY_COUNT(options_of_serve),
 	.names = true,
-	.run = run,
+	.run = run_serve,
 	.details =
 		"The web interface at /, and the REST API: /list has the recordings, /data/ID/… or "
 		"/data/last/… what they "

@@ -87,7 +87,7 @@ static int send_one(const struct stream_options *wanted, int fd)
 	return say_outcome(sender);
 }
 
-static int run(const struct command *command, const struct options *options)
+static int run_stream_recording(const struct command *command, const struct options *options)
 {
 	struct stream_options wanted;
 	uint64_t given;
@@ -113,5 +113,5 @@ static int run(const struct command *command, const struct options *options)
 const struct command_body command_stream_recording = {
 	.options = options_of_stream_recording,
 	.option_count = ARRAY_COUNT(options_of_stream_recording),
-	.run = run,
+	.run = run_stream_recording,
 };

@@ -45,7 +45,7 @@ static void clear_locked(struct gathering *gathering)
 	gathering->shown = false;
 }
 
-static void say(void *argument, const char *line)
+static void say_line(void *argument, const char *line)
 {
 	struct gathering *gathering = argument;
 	time_t now = time(NULL);
@@ -105,7 +105,7 @@ static void print_all(int fd)
  * Finishes a recording in a process of its own: that takes memory by the size of the recording. Its
  * errors go to our standard error.
  */
-static void finish(const char *path)
+static void finish_received(const char *path)
 {
 	auto_close int said = memfd_create("mallow-finish", MFD_CLOEXEC);
 	char *const words[] = {"mallow", "finish", "--", (char *)path, NULL};
@@ -146,7 +146,7 @@ static void *finish_all(void *argument)
 		memmove(gathering->complete.items, gathering->complete.items + 1,
 			--gathering->complete.count * sizeof(path));
 		pthread_mutex_unlock(&gathering->mutex);
-		finish(path);
+		finish_received(path);
 		free(path);
 		pthread_mutex_lock(&gathering->mutex);
 	}
@@ -197,7 +197,7 @@ struct err *gathering_start(const struct gathering_options *options, struct gath
 	pthread_mutex_init(&gathering->mutex, NULL);
 	descriptors_raise(); // each recording that arrives is an open file
 	gathering->terminal = isatty(STDOUT_FILENO);
-	wanted.say = say;
+	wanted.say = say_line;
 	wanted.complete = note_complete;
 	wanted.argument = gathering;
 	pthread_cond_init(&gathering->changed, NULL);
@@ -213,7 +213,7 @@ struct err *gathering_start(const struct gathering_options *options, struct gath
 
 		snprintf(line, sizeof(line), "listening on %s; recordings go to '%s'",
 			 gather_address(gathering->gather), wanted.directory);
-		say(gathering, line);
+		say_line(gathering, line);
 	}
 	*ret = gathering;
 	return NULL;

@@ -255,7 +255,7 @@ static struct err *start_merge(struct dump *dump)
 }
 
 /* Drops the earliest record. Its stream goes on to its next one, or leaves the heap. */
-static struct err *advance(struct dump *dump)
+static struct err *drop_earliest(struct dump *dump)
 {
 	bool found;
 	struct err *err = stream_cursor_next(&dump->cursors[dump->heap[0]], &found);
@@ -340,7 +340,7 @@ static struct err *put_records(struct dump *dump)
 		err = start_merge(dump);
 	while (!err && dump->heap_count && !dump->buf->failure) {
 		put_record(dump, &dump->cursors[dump->heap[0]]);
-		err = advance(dump);
+		err = drop_earliest(dump);
 	}
 	return err;
 }

@@ -125,7 +125,7 @@ static void flamegraph_deinit(struct flamegraph *graph)
 	vec_deinit(&graph->boxes);
 }
 
-static bool narrow(const struct flamegraph *graph, uint32_t node)
+static bool is_narrow(const struct flamegraph *graph, uint32_t node)
 {
 	return graph->tree->nodes[node].value < graph->tree->nodes[0].value / FOLD_BELOW;
 }
@@ -164,7 +164,7 @@ static struct err *lay_out(struct flamegraph *graph)
 			graph->rows = box.row + 1;
 		for (uint32_t child = nodes[box.node].first_child; child != RECORDING_NONE;
 		     child = nodes[child].next_sibling) {
-			if (narrow(graph, child))
+			if (is_narrow(graph, child))
 				graph->folded += nodes_below(graph->tree, child);
 			else if (!vec_push(&graph->boxes, (struct box){start, child, box.row + 1}))
 				return err_no_memory();

@@ -187,7 +187,7 @@ static void put_time(struct heaptrack_export *export, struct buf *buf, uint64_t 
 }
 
 /* Writes the samples of resident memory up to that time, and then the time. */
-static void advance(struct heaptrack_export *export, struct buf *buf, uint64_t time_ns)
+static void advance_time(struct heaptrack_export *export, struct buf *buf, uint64_t time_ns)
 {
 	uint32_t count;
 	const struct memory_sample *samples = recording_memory(export->recording, &count);
@@ -250,8 +250,9 @@ static struct err *put_events(struct heaptrack_export *export, struct buf *buf, 
 		if (err)
 			return err;
 		*done = event.kind == BLOCK_EVENTS_END;
-		advance(export, buf,
-			*done ? recording_facts(export->recording)->duration_ns : event.time_ns);
+		advance_time(export, buf,
+			     *done ? recording_facts(export->recording)->duration_ns
+				   : event.time_ns);
 		if (event.kind == BLOCK_ALLOCATED)
 			put_allocation(export, buf, event.block);
 		else if (event.kind == BLOCK_FREED && !freed_at_once(export, event.block))

@@ -248,8 +248,8 @@ static void put_kind(struct buf *buf, uint64_t size, uint32_t stack)
 	buf_char(buf, '\n');
 }
 
-static struct err *define(struct heaptrack_kinds *kinds, struct buf *buf, uint64_t size,
-			  uint32_t site)
+static struct err *define_kind(struct heaptrack_kinds *kinds, struct buf *buf, uint64_t size,
+			       uint32_t site)
 {
 	uint32_t unused, stack;
 	const struct site *sites = recording_sites(kinds->recording, &unused);
@@ -292,7 +292,7 @@ struct err *heaptrack_kinds_take(struct heaptrack_kinds *kinds, struct buf *buf,
 	struct known_kind *known = recall(kinds, size, site);
 
 	if (!known->number) {
-		struct err *err = define(kinds, buf, size, site);
+		struct err *err = define_kind(kinds, buf, size, site);
 
 		if (err)
 			return err;

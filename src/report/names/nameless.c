@@ -32,7 +32,7 @@ static void nameless_list_deinit(struct nameless_list *list)
 	free(list->seen);
 }
 
-static struct nameless *find(struct nameless_list *list, const char *path)
+static struct nameless *find_module(struct nameless_list *list, const char *path)
 {
 	for (size_t i = 0; i < list->items.count; i++)
 		if (strcmp(list->items.items[i].path, path) == 0)
@@ -41,7 +41,8 @@ static struct nameless *find(struct nameless_list *list, const char *path)
 }
 
 /* Takes note of a frame that was not seen yet. */
-static struct err *add(struct nameless_list *list, struct symbolized *symbolized, uint32_t index)
+static struct err *note_frame(struct nameless_list *list, struct symbolized *symbolized,
+			      uint32_t index)
 {
 	const struct recording *recording = symbolized_recording(symbolized);
 	uint32_t counts, module = recording_frames(recording, &counts)[index].module;
@@ -57,7 +58,7 @@ static struct err *add(struct nameless_list *list, struct symbolized *symbolized
 	note = symbolized_note(symbolized, module);
 	if (frames[0].has_symbol && !note)
 		return NULL;
-	known = find(list, frames[0].module);
+	known = find_module(list, frames[0].module);
 	if (!known && !vec_push(&list->items,
 				(struct nameless){
 					.module = &recording_modules(recording, &counts)[module],
@@ -81,7 +82,7 @@ static struct err *add_stack(struct nameless_list *list, struct symbolized *symb
 
 	for (; !err && node != RECORDING_NONE; node = nodes[node].parent) {
 		if (!list->seen[nodes[node].frame])
-			err = add(list, symbolized, nodes[node].frame);
+			err = note_frame(list, symbolized, nodes[node].frame);
 		list->seen[nodes[node].frame] = true;
 	}
 	return err;

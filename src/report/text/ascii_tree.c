@@ -136,7 +136,7 @@ static struct err *put_node(struct buf *buf, struct ascii_tree *ascii)
 }
 
 /* Steps to the node after the one that was written, which is not before its parent. */
-static struct err *step(struct ascii_tree *ascii, bool *done)
+static struct err *step_on(struct ascii_tree *ascii, bool *done)
 {
 	const struct source_node *nodes = ascii->tree->nodes;
 	uint32_t at = ascii->at;
@@ -214,7 +214,7 @@ struct err *ascii_tree_more(struct ascii_tree *ascii, struct buf *buf, size_t si
 	while (!err && !*done && buf->size < size) {
 		err = put_node(buf, ascii);
 		if (!err)
-			err = step(ascii, done);
+			err = step_on(ascii, done);
 	}
 	if (*done)
 		buf_char(buf, '\n');

@@ -127,7 +127,7 @@ static uint64_t value_of(const struct top_row *row)
 	return site->leaked_bytes;
 }
 
-static int compare(const void *left, const void *right)
+static int compare_rows(const void *left, const void *right)
 {
 	const struct top_row *a = left, *b = right;
 	uint64_t x = value_of(a), y = value_of(b);
@@ -148,11 +148,12 @@ static void sort_rows(struct top_model *model)
 	sorting.sites = recording_sites(model->recording, &count);
 	sorting.by = model->sort;
 	if (model->rows.count)
-		qsort(model->rows.items, model->rows.count, sizeof(*model->rows.items), compare);
+		qsort(model->rows.items, model->rows.count, sizeof(*model->rows.items),
+		      compare_rows);
 }
 
 /* Makes the rows from the latest reading. */
-static struct err *fill(struct top_model *model)
+static struct err *fill_rows(struct top_model *model)
 {
 	uint32_t count;
 	const struct site *sites = recording_sites(model->recording, &count);
@@ -211,7 +212,7 @@ struct err *top_model_take(struct top_model *model, struct recording *recording)
 		err = err_no_memory();
 	if (!err && first)
 		err = set_mark(model);
-	return err ? err : fill(model);
+	return err ? err : fill_rows(model);
 }
 
 struct err *top_model_sort(struct top_model *model, enum top_sort sort)
@@ -230,12 +231,12 @@ struct err *top_model_filter(struct top_model *model, const char *filter)
 		length = sizeof(model->filter) - 1;
 	memcpy(model->filter, filter, length);
 	model->filter[length] = 0;
-	return model->recording ? fill(model) : NULL;
+	return model->recording ? fill_rows(model) : NULL;
 }
 
 struct err *top_model_mark(struct top_model *model)
 {
 	struct err *err = model->recording ? set_mark(model) : NULL;
 
-	return err || !model->recording ? err : fill(model);
+	return err || !model->recording ? err : fill_rows(model);
 }

@@ -8,7 +8,7 @@ struct key {
 	uint32_t index;
 };
 
-static int compare(const void *left, const void *right)
+static int compare_keys(const void *left, const void *right)
 {
 	const struct key *a = left, *b = right;
 
@@ -32,7 +32,7 @@ static struct err *keys_create(uint32_t most, enum site_order_kept kept, struct 
 	return ret->items ? NULL : err_no_memory();
 }
 
-static void add(struct keys *keys, uint64_t value, uint64_t total, uint32_t index)
+static void add_key(struct keys *keys, uint64_t value, uint64_t total, uint32_t index)
 {
 	if (value || keys->kept == SITE_ORDER_ALL)
 		keys->items[keys->count++] = (struct key){value, total, index};
@@ -44,7 +44,7 @@ static struct err *take_order(struct keys *keys, uint32_t **ret, uint32_t *count
 	uint32_t *order = calloc((size_t)keys->count + 1, sizeof(*order));
 
 	if (order) {
-		qsort(keys->items, keys->count, sizeof(*keys->items), compare);
+		qsort(keys->items, keys->count, sizeof(*keys->items), compare_keys);
 		for (uint32_t i = 0; i < keys->count; i++)
 			order[i] = keys->items[i].index;
 		*ret = order;
@@ -63,7 +63,7 @@ struct err *site_order_create(const struct site *sites, uint32_t site_count, enu
 	if (err)
 		return err;
 	for (uint32_t i = 0; i < site_count; i++)
-		add(&keys, metric_of_site(metric, &sites[i]), sites[i].total_bytes, i);
+		add_key(&keys, metric_of_site(metric, &sites[i]), sites[i].total_bytes, i);
 	return take_order(&keys, ret, count);
 }
 
@@ -80,7 +80,7 @@ struct err *site_order_live(const struct site *sites, uint32_t site_count, bool 
 
 		// A block of no bytes is live, too.
 		if (blocks)
-			add(&keys, by_blocks ? blocks : bytes, by_blocks ? bytes : blocks, i);
+			add_key(&keys, by_blocks ? blocks : bytes, by_blocks ? bytes : blocks, i);
 	}
 	return take_order(&keys, ret, count);
 }
@@ -96,6 +96,6 @@ struct err *site_order_pools(const struct recording *recording, enum metric metr
 	if (err)
 		return err;
 	for (uint32_t i = 0; i < pool_count; i++)
-		add(&keys, metric_of_sum(metric, &pools[i].sum), pools[i].sum.total_bytes, i);
+		add_key(&keys, metric_of_sum(metric, &pools[i].sum), pools[i].sum.total_bytes, i);
 	return take_order(&keys, ret, count);
 }

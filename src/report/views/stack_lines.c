@@ -14,8 +14,8 @@ static bool is_same(const struct style *style, const struct named_frame *a,
 	return frame_text_same(a, b) && (!style->offsets || a->offset == b->offset);
 }
 
-static struct err *add(struct stack_lines *lines, const struct style *style,
-		       const struct stack_line *line)
+static struct err *add_line(struct stack_lines *lines, const struct style *style,
+			    const struct stack_line *line)
 {
 	if (!style->full && lines->list.count) {
 		struct stack_line *before = &lines->list.items[lines->list.count - 1];
@@ -30,8 +30,8 @@ static struct err *add(struct stack_lines *lines, const struct style *style,
 }
 
 /* Collects the lines of a stack, innermost first. */
-static struct err *collect(struct stack_lines *lines, const struct style *style,
-			   struct symbolized *symbolized, uint32_t node)
+static struct err *collect_lines(struct stack_lines *lines, const struct style *style,
+				 struct symbolized *symbolized, uint32_t node)
 {
 	uint32_t count;
 	const struct stack_node *nodes = recording_stacks(symbolized_recording(symbolized), &count);
@@ -43,12 +43,12 @@ static struct err *collect(struct stack_lines *lines, const struct style *style,
 			symbolized_frame(symbolized, nodes[node].frame, &frames, &frame_count);
 
 		for (size_t i = 0; i < frame_count && !err; i++)
-			err = add(lines, style,
-				  &(struct stack_line){.frame = &frames[i],
-						       .node = node,
-						       .number = number,
-						       .last = number,
-						       .repeated = 1});
+			err = add_line(lines, style,
+				       &(struct stack_line){.frame = &frames[i],
+							    .node = node,
+							    .number = number,
+							    .last = number,
+							    .repeated = 1});
 		if (err)
 			return err;
 	}
@@ -109,7 +109,7 @@ static size_t fold(struct stack_line *lines, size_t count)
 struct err *stack_lines_make(const struct style *style, struct symbolized *symbolized,
 			     uint32_t node, struct stack_lines *ret)
 {
-	struct err *err = collect(ret, style, symbolized, node);
+	struct err *err = collect_lines(ret, style, symbolized, node);
 
 	if (!err && !style->full)
 		ret->list.count = fold(ret->list.items, without_startup(ret));

@@ -21,24 +21,25 @@ static uint64_t number(const struct sentence *sentence, enum finding_number whic
 	return sentence->finding->numbers[which];
 }
 
-static void put(const struct sentence *sentence, const char *text)
+static void put_text(const struct sentence *sentence, const char *text)
 {
 	buf_text(sentence->buf, text);
 }
 
 static void put_bytes(const struct sentence *sentence, enum finding_number which)
 {
-	put(sentence, format_bytes(number(sentence, which), sentence->style->exact).text);
+	put_text(sentence, format_bytes(number(sentence, which), sentence->style->exact).text);
 }
 
 static void put_time(const struct sentence *sentence, enum finding_number which)
 {
-	put(sentence, format_time(number(sentence, which)).text);
+	put_text(sentence, format_time(number(sentence, which)).text);
 }
 
 static void put_count(const struct sentence *sentence, enum finding_number which, const char *noun)
 {
-	put(sentence, format_counted(number(sentence, which), noun, sentence->style->exact).text);
+	put_text(sentence,
+		 format_counted(number(sentence, which), noun, sentence->style->exact).text);
 }
 
 /* ", for std::make_shared<Session>": what the function asked for, if a type tells it. */
@@ -48,7 +49,7 @@ static void put_call(const struct sentence *sentence)
 
 	if (!call || !own_name_has_type(call))
 		return;
-	put(sentence, sentence->finding->call_most ? ", for " : ", most for ");
+	put_text(sentence, sentence->finding->call_most ? ", for " : ", most for ");
 	own_name_put_call(sentence->buf, sentence->style, call);
 }
 
@@ -59,7 +60,7 @@ static void put_function(const struct sentence *sentence, const char *before)
 
 	if (!finding->frame)
 		return;
-	put(sentence, before);
+	put_text(sentence, before);
 	own_name_put(sentence->buf, sentence->style, finding->frame);
 	if (finding->lines > 1)
 		buf_printf(sentence->buf, " and %s more",
@@ -72,32 +73,32 @@ static void put_never_freed(const struct sentence *sentence)
 	uint64_t duration = recording_facts(sentence->recording)->duration_ns;
 
 	put_bytes(sentence, FINDING_NUMBER_bytes);
-	put(sentence, recording_facts_have_end(recording_facts(sentence->recording))
-			      ? " never freed, "
-			      : " not freed, ");
+	put_text(sentence, recording_facts_have_end(recording_facts(sentence->recording))
+				   ? " never freed, "
+				   : " not freed, ");
 	switch (sentence->finding->kind) {
 	case FINDING_GROWS:
-		put(sentence, "growing to the end");
+		put_text(sentence, "growing to the end");
 		break;
 	case FINDING_STEPS:
-		put(sentence, "in ");
+		put_text(sentence, "in ");
 		put_count(sentence, FINDING_NUMBER_steps, "step");
 		break;
 	case FINDING_FLAT:
-		put(sentence, "since ");
+		put_text(sentence, "since ");
 		put_time(sentence, FINDING_NUMBER_since_ns);
-		put(sentence, ", not growing");
+		put_text(sentence, ", not growing");
 		break;
 	case FINDING_ONCE:
-		put(sentence, "once, by ");
+		put_text(sentence, "once, by ");
 		put_time(sentence, FINDING_NUMBER_until_ns);
 		break;
 	case FINDING_LATE:
-		put(sentence, "in the last ");
-		put(sentence, format_time(duration / FACTS_LATE).text);
+		put_text(sentence, "in the last ");
+		put_text(sentence, format_time(duration / FACTS_LATE).text);
 		break;
 	default:
-		put(sentence, "the last of it by ");
+		put_text(sentence, "the last of it by ");
 		put_time(sentence, FINDING_NUMBER_until_ns);
 		break;
 	}
@@ -107,16 +108,16 @@ static void put_never_freed(const struct sentence *sentence)
 static void put_grows_to_teardown(const struct sentence *sentence)
 {
 	put_bytes(sentence, FINDING_NUMBER_bytes);
-	put(sentence, " grew until it was freed at the end");
+	put_text(sentence, " grew until it was freed at the end");
 	put_function(sentence, ": ");
 }
 
 static void put_large_block(const struct sentence *sentence)
 {
 	put_bytes(sentence, FINDING_NUMBER_bytes);
-	put(sentence, " in one block makes the peak, ");
+	put_text(sentence, " in one block makes the peak, ");
 	put_bytes(sentence, FINDING_NUMBER_without_bytes);
-	put(sentence, " without");
+	put_text(sentence, " without");
 	put_function(sentence, ": ");
 }
 
@@ -125,11 +126,11 @@ static void put_sparse_pages(const struct sentence *sentence)
 	uint64_t room = number(sentence, FINDING_NUMBER_pages) * FACTS_PAGE;
 
 	put_bytes(sentence, FINDING_NUMBER_bytes);
-	put(sentence, " of blocks keep ");
-	put(sentence, format_bytes(room, sentence->style->exact).text);
-	put(sentence, " of pages, ");
-	put(sentence, format_percent(number(sentence, FINDING_NUMBER_bytes), room).text);
-	put(sentence, " used, at ");
+	put_text(sentence, " of blocks keep ");
+	put_text(sentence, format_bytes(room, sentence->style->exact).text);
+	put_text(sentence, " of pages, ");
+	put_text(sentence, format_percent(number(sentence, FINDING_NUMBER_bytes), room).text);
+	put_text(sentence, " used, at ");
 	put_time(sentence, FINDING_NUMBER_at_ns);
 	put_function(sentence, ": most by ");
 }
@@ -138,14 +139,14 @@ static void put_resident(const struct sentence *sentence)
 {
 	if (sentence->finding->kind == FINDING_UNTOUCHED) {
 		put_bytes(sentence, FINDING_NUMBER_live_bytes);
-		put(sentence, " live, ");
+		put_text(sentence, " live, ");
 		put_bytes(sentence, FINDING_NUMBER_resident_bytes);
-		put(sentence, " of memory in use: the rest was not touched, at ");
+		put_text(sentence, " of memory in use: the rest was not touched, at ");
 	} else {
 		put_bytes(sentence, FINDING_NUMBER_resident_bytes);
-		put(sentence, " stayed resident when ");
+		put_text(sentence, " stayed resident when ");
 		put_bytes(sentence, FINDING_NUMBER_live_bytes);
-		put(sentence, " was live, at ");
+		put_text(sentence, " was live, at ");
 	}
 	put_time(sentence, FINDING_NUMBER_at_ns);
 }
@@ -153,10 +154,10 @@ static void put_resident(const struct sentence *sentence)
 static void put_mapped(const struct sentence *sentence)
 {
 	put_bytes(sentence, FINDING_NUMBER_bytes);
-	put(sentence, " resident beyond what malloc handed out: ");
+	put_text(sentence, " resident beyond what malloc handed out: ");
 	put_count(sentence, FINDING_NUMBER_mappings, sentence->finding->subject);
-	put(sentence, sentence->finding->owner ? " by " : "");
-	put(sentence, sentence->finding->owner ? sentence->finding->owner : "");
+	put_text(sentence, sentence->finding->owner ? " by " : "");
+	put_text(sentence, sentence->finding->owner ? sentence->finding->owner : "");
 	put_function(sentence, " by ");
 }
 
@@ -166,15 +167,15 @@ static void put_share(const struct sentence *sentence, enum finding_number part,
 {
 	if (!sentence->finding->frame)
 		return;
-	put(sentence, ", ");
-	put(sentence, format_percent(number(sentence, part), number(sentence, whole)).text);
+	put_text(sentence, ", ");
+	put_text(sentence, format_percent(number(sentence, part), number(sentence, whole)).text);
 	put_function(sentence, of);
 }
 
 static void put_slack(const struct sentence *sentence)
 {
 	put_bytes(sentence, FINDING_NUMBER_all_bytes);
-	put(sentence, " of slack at the peak");
+	put_text(sentence, " of slack at the peak");
 	put_share(sentence, FINDING_NUMBER_slack_bytes, FINDING_NUMBER_all_bytes, " of it of ");
 }
 
@@ -187,25 +188,25 @@ static void put_temporary(const struct sentence *sentence)
 static void put_churn(const struct sentence *sentence)
 {
 	put_count(sentence, FINDING_NUMBER_calls, "call");
-	put(sentence, " made ");
+	put_text(sentence, " made ");
 	put_bytes(sentence, FINDING_NUMBER_bytes);
-	put(sentence, " in all, of which at most ");
+	put_text(sentence, " in all, of which at most ");
 	put_bytes(sentence, FINDING_NUMBER_live_bytes);
-	put(sentence, " was live at once");
+	put_text(sentence, " was live at once");
 	put_function(sentence, ": ");
 }
 
 static void put_chains(const struct sentence *sentence)
 {
 	put_count(sentence, FINDING_NUMBER_calls, "realloc");
-	put(sentence, " copied up to ");
+	put_text(sentence, " copied up to ");
 	put_bytes(sentence, FINDING_NUMBER_copied_bytes);
-	put(sentence, ", ");
+	put_text(sentence, ", ");
 	put_bytes(sentence, FINDING_NUMBER_reserve_bytes);
-	put(sentence, " at once covers ");
-	put(sentence, format_percent(number(sentence, FINDING_NUMBER_reserved_chains),
-				     number(sentence, FINDING_NUMBER_chains))
-			      .text);
+	put_text(sentence, " at once covers ");
+	put_text(sentence, format_percent(number(sentence, FINDING_NUMBER_reserved_chains),
+					  number(sentence, FINDING_NUMBER_chains))
+				   .text);
 	put_function(sentence, ": ");
 }
 
@@ -216,7 +217,7 @@ static void put_freed_by_others(const struct sentence *sentence)
 	const char *name = threads[number(sentence, FINDING_NUMBER_thread)].name;
 
 	put_count(sentence, FINDING_NUMBER_blocks, "block");
-	put(sentence, " of other threads freed by ");
+	put_text(sentence, " of other threads freed by ");
 	style_safe_text(sentence->buf, name, strlen(name));
 	put_function(sentence, ": most of ");
 }
@@ -226,38 +227,39 @@ static void put_doubt(const struct sentence *sentence)
 	switch (sentence->finding->kind) {
 	case FINDING_LOST:
 		put_count(sentence, FINDING_NUMBER_events, "event");
-		put(sentence, " lost: the numbers are too low");
+		put_text(sentence, " lost: the numbers are too low");
 		break;
 	case FINDING_DAMAGED:
 		put_count(sentence, FINDING_NUMBER_chunks, "chunk");
-		put(sentence, " of the file missing or damaged: the numbers are too low");
+		put_text(sentence, " of the file missing or damaged: the numbers are too low");
 		break;
 	case FINDING_BROKEN_STACKS:
 		put_bytes(sentence, FINDING_NUMBER_bytes);
-		put(sentence, " in all allocated from stacks whose outer frames are missing");
+		put_text(sentence, " in all allocated from stacks whose outer frames are missing");
 		break;
 	case FINDING_HIDDEN_HEAP:
 		put_bytes(sentence, FINDING_NUMBER_bytes);
-		put(sentence, " of memory mapped by ");
-		put(sentence, sentence->finding->subject);
-		put(sentence, "'s own allocator, whose blocks no number here counts: "
-			      "--force-malloc shows them");
+		put_text(sentence, " of memory mapped by ");
+		put_text(sentence, sentence->finding->subject);
+		put_text(sentence, "'s own allocator, whose blocks no number here counts: "
+				   "--force-malloc shows them");
 		break;
 	case FINDING_UNEXPLAINED:
 		put_bytes(sentence, FINDING_NUMBER_bytes);
-		put(sentence, " or more resident is in no block and no mapping that was recorded: "
-			      "mallow does not see what it is for");
+		put_text(sentence,
+			 " or more resident is in no block and no mapping that was recorded: "
+			 "mallow does not see what it is for");
 		break;
 	case FINDING_SAMPLED:
-		put(sentence, "a sample, one in ");
+		put_text(sentence, "a sample, one in ");
 		put_bytes(sentence, FINDING_NUMBER_mean_bytes);
-		put(sentence, ": the numbers are estimates");
+		put_text(sentence, ": the numbers are estimates");
 		break;
 	default:
 		put_count(sentence, FINDING_NUMBER_calls, "block");
-		put(sentence, " that lived less than ");
+		put_text(sentence, " that lived less than ");
 		put_time(sentence, FINDING_NUMBER_cull_ns);
-		put(sentence, " are in totals only");
+		put_text(sentence, " are in totals only");
 		break;
 	}
 }
@@ -266,7 +268,7 @@ static void put_wrong_frees(const struct sentence *sentence)
 {
 	put_count(sentence, FINDING_NUMBER_calls, "wrong free");
 	if (number(sentence, FINDING_NUMBER_places) > 1) {
-		put(sentence, " of ");
+		put_text(sentence, " of ");
 		put_count(sentence, FINDING_NUMBER_places, "kind");
 	}
 	put_function(sentence,
