@@ -268,6 +268,18 @@ void json_made(struct json_writer *json, const char *made, size_t size)
 	after_value(json);
 }
 
+void json_field_object(struct json_writer *json, const char *key)
+{
+	json_key(json, key);
+	json_object(json);
+}
+
+void json_field_array(struct json_writer *json, const char *key)
+{
+	json_key(json, key);
+	json_array(json);
+}
+
 void json_field_text(struct json_writer *json, const char *key, const char *text)
 {
 	json_key(json, key);

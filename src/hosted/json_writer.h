@@ -3,9 +3,10 @@
  * missing end) fails an assertion.
  *
  *	json_object(&json);
- *	json_key(&json, "calls");
- *	json_u64(&json, 5);
  *	json_field_text(&json, "name", "x");
+ *	json_field_array(&json, "calls");
+ *	json_u64(&json, 5);
+ *	json_end(&json);
  *	json_end(&json);
  */
 #ifndef MALLOW_HOSTED_JSON_WRITER_H
@@ -58,6 +59,9 @@ void json_null(struct json_writer *json);
 /* Inserts one or more values that another writer has made, with commas between them. */
 void json_made(struct json_writer *json, const char *made, size_t size);
 
+/* A key, and its value, which is open then. */
+void json_field_object(struct json_writer *json, const char *key);
+void json_field_array(struct json_writer *json, const char *key);
 /* A key and its value. */
 void json_field_text(struct json_writer *json, const char *key, const char *text);
 void json_field_u64(struct json_writer *json, const char *key, uint64_t value);

@@ -25,8 +25,7 @@ static void put_message(struct json_writer *json, const char *name, struct buf *
 			buf_char(&doubled, text->data[i]);
 		buf_char(&doubled, text->data[i]);
 	}
-	json_key(json, name);
-	json_object(json);
+	json_field_object(json, name);
 	json_field_text(json, "text", check_text(json->buf, &doubled));
 	json_end(json);
 }
@@ -37,8 +36,7 @@ static void put_artifact(struct json_writer *json, const char *path)
 
 	buf_text(&uri, *path == '/' ? "file://" : "");
 	uri_put(&uri, path);
-	json_key(json, "artifactLocation");
-	json_object(json);
+	json_field_object(json, "artifactLocation");
 	json_field_text(json, "uri", check_text(json->buf, &uri));
 	if (*path != '/')
 		json_field_text(json, "uriBaseId", ROOT);
@@ -52,20 +50,17 @@ static void put_place(struct check_report *report, const struct check_subject *s
 	struct json_writer *json = &report->json;
 	const char *file = check_source(report->about, frame);
 
-	json_key(json, "physicalLocation");
-	json_object(json);
+	json_field_object(json, "physicalLocation");
 	put_artifact(json, file ? file : subject->path);
 	if (file && frame && frame->line) {
-		json_key(json, "region");
-		json_object(json);
+		json_field_object(json, "region");
 		json_field_u64(json, "startLine", frame->line);
 		json_end(json);
 	}
 	json_end(json);
 	if (!frame)
 		return;
-	json_key(json, "logicalLocations");
-	json_array(json);
+	json_field_array(json, "logicalLocations");
 	json_object(json);
 	json_field_text(json, "fullyQualifiedName", frame->function);
 	json_field_text(json, "kind", "function");
@@ -88,8 +83,7 @@ static void begin_result(struct check_report *report, const char *rule, bool all
 static void put_location(struct check_report *report, const struct check_subject *subject,
 			 const struct named_frame *frame)
 {
-	json_key(&report->json, "locations");
-	json_array(&report->json);
+	json_field_array(&report->json, "locations");
 	json_object(&report->json);
 	put_place(report, subject, frame);
 	json_end(&report->json);
@@ -103,8 +97,7 @@ static void put_other_places(struct check_report *report, const struct check_sub
 
 	if (verdict->place_count < 2)
 		return;
-	json_key(json, "relatedLocations");
-	json_array(json);
+	json_field_array(json, "relatedLocations");
 	for (uint32_t i = 1; i < verdict->place_count; i++) {
 		cleanup(buf_deinit) struct buf text = BUF_EMPTY;
 
@@ -123,8 +116,7 @@ static void put_numbers(struct check_report *report, const struct check_subject 
 {
 	struct json_writer *json = &report->json;
 
-	json_key(json, "properties");
-	json_object(json);
+	json_field_object(json, "properties");
 	json_field_text(json, "recording", subject->path);
 	if (verdict->state == VERDICT_BROKEN) {
 		json_field_u64(json, "value", verdict->value);
@@ -191,8 +183,7 @@ static void put_rule(struct json_writer *json, const char *id, const char *befor
 
 static void put_rules(struct json_writer *json)
 {
-	json_key(json, "rules");
-	json_array(json);
+	json_field_array(json, "rules");
 	for (enum check_doubt doubt = 0; doubt < CHECK_DOUBTS; doubt++)
 		put_rule(json, check_doubt_rule(doubt), check_doubt_text(doubt), "");
 	for (enum check check = 0; check < CHECKS; check++) {
@@ -217,10 +208,8 @@ static void put_root(struct json_writer *json, const char *directory)
 	buf_text(&uri, "file://");
 	uri_put(&uri, directory);
 	buf_char(&uri, '/');
-	json_key(json, "originalUriBaseIds");
-	json_object(json);
-	json_key(json, ROOT);
-	json_object(json);
+	json_field_object(json, "originalUriBaseIds");
+	json_field_object(json, ROOT);
 	json_field_text(json, "uri", check_text(json->buf, &uri));
 	json_end(json);
 	json_end(json);
@@ -234,21 +223,17 @@ static void sarif_begin(struct check_report *report)
 	json_object(json);
 	json_field_text(json, "$schema", SCHEMA);
 	json_field_text(json, "version", "2.1.0");
-	json_key(json, "runs");
-	json_array(json);
+	json_field_array(json, "runs");
 	json_object(json);
-	json_key(json, "tool");
-	json_object(json);
-	json_key(json, "driver");
-	json_object(json);
+	json_field_object(json, "tool");
+	json_field_object(json, "driver");
 	json_field_text(json, "name", "mallow");
 	json_field_text(json, "version", MALLOW_VERSION);
 	put_rules(json);
 	json_end(json);
 	json_end(json);
 	put_root(json, report->about->directory);
-	json_key(json, "results");
-	json_array(json);
+	json_field_array(json, "results");
 }
 
 static void sarif_end(struct check_report *report)

@@ -14,8 +14,7 @@ static struct err *put_site(struct json_writer *json, struct json_stacks *stacks
 	json_object(json);
 	json_field_u64(json, "live_bytes", site->leaked_bytes);
 	json_field_u64(json, "live_blocks", site->leaked_blocks);
-	json_key(json, "sizes");
-	json_array(json);
+	json_field_array(json, "sizes");
 	for (uint32_t i = view->first[index]; i < view->first[index + 1]; i++)
 		json_u64(json, view->sizes[i]);
 	json_end(json);
@@ -46,8 +45,7 @@ struct err *core_json_write(struct json_writer *json, const struct core_view *vi
 	json_field_u64(json, "live_blocks", sum->leaked_blocks);
 	json_field_u64(json, "missing_bytes", core ? core->missing : 0);
 	json_field_u64(json, "site_count", view->live);
-	json_key(json, "sites");
-	json_array(json);
+	json_field_array(json, "sites");
 	for (uint32_t i = 0; !err && i < view->shown; i++)
 		err = put_site(json, &stacks, view, view->order[i]);
 	if (err)

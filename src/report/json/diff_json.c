@@ -14,8 +14,7 @@ static void put_side(struct json_writer *json, const struct diff_view *view, int
 		.suppressed = shown->suppressed,
 	};
 
-	json_key(json, side_names[side]);
-	json_object(json);
+	json_field_object(json, side_names[side]);
 	json_field_text(json, "typed", shown->typed);
 	json_field_bool(json, "moment", shown->moment);
 	json_field_double(json, "scale", shown->scale);
@@ -44,8 +43,7 @@ static struct err *put_row(struct json_writer *json, const struct diff_view *vie
 		json_field_text(json, "name", row->name);
 	put_frame(json, view->by, row->frame);
 	for (int side = 0; side < DIFF_SIDES; side++) {
-		json_key(json, side_names[side]);
-		json_object(json);
+		json_field_object(json, side_names[side]);
 		json_report_site_sums(json, &row->sums[side]);
 		json_end(json);
 	}
@@ -71,8 +69,7 @@ struct err *diff_json_write(struct json_writer *json, const struct diff_view *vi
 	json_field_text(json, "sorted_by", metric_info(view->metric)->name);
 	json_field_i64(json, "change", diff_change(view->diff, view->metric));
 	json_field_u64(json, "row_count", view->rows->count);
-	json_key(json, "rows");
-	json_array(json);
+	json_field_array(json, "rows");
 	for (uint32_t i = 0; !err && i < diff_view_rows(view); i++)
 		err = put_row(json, view, &stacks, &view->rows->items[i]);
 	if (err)

@@ -23,8 +23,7 @@ static struct err *put_stack(struct json_writer *json, struct json_stacks *stack
 
 static void put_addresses(struct json_writer *json, const struct heap_error *error)
 {
-	json_key(json, "addresses");
-	json_array(json);
+	json_field_array(json, "addresses");
 	for (uint64_t i = 0; i < error->count && i < HEAP_ERROR_ADDRESSES; i++)
 		json_hex(json, error->addresses[i]);
 	json_end(json);
@@ -73,16 +72,14 @@ static struct err *put_pool_errors(struct json_writer *json, struct json_stacks 
 	const struct recorded_pool *pools = recording_pools(recording, &count);
 	struct err *err = NULL;
 
-	json_key(json, "pool_errors");
-	json_array(json);
+	json_field_array(json, "pool_errors");
 	for (uint32_t i = 0; !err && i < count; i++) {
 		const struct recorded_pool *pool = &pools[i];
 
 		if (!pool->wrong_frees)
 			continue;
 		json_object(json);
-		json_key(json, "pool");
-		json_object(json);
+		json_field_object(json, "pool");
 		pools_json_name(json, pool);
 		json_end(json);
 		json_field_u64(json, "count", pool->wrong_frees);
@@ -108,8 +105,7 @@ struct err *errors_json_write(struct json_writer *json, struct json_stacks *stac
 	json_report_identity(json, facts);
 	json_field_u64(json, "unjudged_frees", unjudged);
 	json_field_u64(json, "error_count", count);
-	json_key(json, "errors");
-	json_array(json);
+	json_field_array(json, "errors");
 	for (uint32_t i = 0; !err && i < count && (!top || i < top); i++)
 		err = put_error(json, stacks, recording, &errors[i]);
 	if (err)

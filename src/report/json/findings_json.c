@@ -76,8 +76,7 @@ static struct err *put_headline(struct json_writer *json, struct json_stacks *st
 
 static void put_numbers(struct json_writer *json, const struct finding *finding)
 {
-	json_key(json, "numbers");
-	json_object(json);
+	json_field_object(json, "numbers");
 	for (int i = 0; i < FINDING_NUMBER_COUNT; i++)
 		if (finding_has(finding, (enum finding_number)i))
 			json_field_u64(json, finding_number_name((enum finding_number)i),
@@ -87,8 +86,7 @@ static void put_numbers(struct json_writer *json, const struct finding *finding)
 
 static void put_conditions(struct json_writer *json, const struct finding *finding)
 {
-	json_key(json, "conditions");
-	json_object(json);
+	json_field_object(json, "conditions");
 	for (uint32_t i = 0; i < finding->condition_count; i++)
 		json_field_text(json, finding->conditions[i].name, finding->conditions[i].value);
 	json_end(json);
@@ -136,8 +134,7 @@ struct err *findings_json_write(struct json_writer *json, struct json_stacks *st
 	if (err)
 		return err;
 	if (findings_resident(findings)) {
-		json_key(json, "mapped");
-		json_object(json);
+		json_field_object(json, "mapped");
 		mappings_json_sum(json, &findings_resident(findings)->own);
 		json_end(json);
 	}
@@ -147,8 +144,7 @@ struct err *findings_json_write(struct json_writer *json, struct json_stacks *st
 		return err;
 	if (findings_missing(findings))
 		json_field_text(json, "findings_missing", findings_missing(findings));
-	json_key(json, "findings");
-	json_array(json);
+	json_field_array(json, "findings");
 	list = findings_list(findings, &count);
 	for (uint32_t i = 0; !err && i < count; i++)
 		err = put_finding(json, stacks, recording, &list[i]);

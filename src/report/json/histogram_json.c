@@ -8,8 +8,7 @@ static void put_sum(struct json_writer *json, const struct histogram_sum *sum)
 
 static void put_apart(struct json_writer *json, const char *name, const struct histogram_sum *sum)
 {
-	json_key(json, name);
-	json_object(json);
+	json_field_object(json, name);
 	put_sum(json, sum);
 	json_end(json);
 }
@@ -19,8 +18,7 @@ void histogram_json_write(struct json_writer *json, const struct histogram *hist
 	bool sizes = histogram->of == HISTOGRAM_SIZE;
 
 	json_field_text(json, "histogram", sizes ? "size" : "lifetime");
-	json_key(json, "classes");
-	json_array(json);
+	json_field_array(json, "classes");
 	for (size_t i = histogram->first; i < histogram->end; i++) {
 		json_object(json);
 		json_field_u64(json, sizes ? "size_min" : "lifetime_min_ns",

@@ -38,8 +38,7 @@ static const char *text_or_null(const char *text)
 
 static void put_list(struct json_writer *json, const char *key, const char *const *list)
 {
-	json_key(json, key);
-	json_array(json);
+	json_field_array(json, key);
 	for (; list && *list; list++)
 		json_text(json, *list);
 	json_end(json);
@@ -104,8 +103,7 @@ static void put_end(struct json_writer *json, const struct recording_facts *fact
 static void put_gaps(struct json_writer *json, const struct recording_facts *facts)
 {
 	json_field_u64(json, "lost", facts->lost);
-	json_key(json, "losses");
-	json_object(json);
+	json_field_object(json, "losses");
 	for (int i = 0; i < TRACE_LOSS_COUNTERS; i++) {
 		char unknown[24];
 
@@ -155,8 +153,7 @@ void info_json_modules(struct json_writer *json, const struct recording *recordi
 	uint32_t count;
 	const struct recorded_module *modules = recording_modules(recording, &count);
 
-	json_key(json, "modules");
-	json_array(json);
+	json_field_array(json, "modules");
 	for (uint32_t i = 0; i < count; i++) {
 		char build_id[HEX_ROOM(64)];
 
@@ -216,8 +213,7 @@ void info_json_write(struct json_writer *json, const struct recording *recording
 	else
 		json_null(json);
 	put_gaps(json, facts);
-	json_key(json, "unseen");
-	json_array(json);
+	json_field_array(json, "unseen");
 	unseen_json(json, facts);
 	json_end(json);
 	if (modules)

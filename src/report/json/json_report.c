@@ -51,8 +51,7 @@ struct err *json_report_sites(struct json_writer *json, struct json_stacks *stac
 	if (err)
 		return err;
 	json_field_u64(json, "site_count", site_count);
-	json_key(json, "sites");
-	json_array(json);
+	json_field_array(json, "sites");
 	for (uint32_t i = 0; i < count && (!top || i < top) && !err; i++)
 		err = put_site(json, stacks, &sites[order[i]]);
 	if (!err)
@@ -89,8 +88,7 @@ void json_report_sums(struct json_writer *json, const struct recording_summary *
 static void put_processes(struct json_writer *json, const struct recording_facts *facts,
 			  const struct process_list *processes)
 {
-	json_key(json, "processes");
-	json_array(json);
+	json_field_array(json, "processes");
 	for (size_t i = 0; i < processes->items.count; i++) {
 		json_object(json);
 		json_report_identity(json, &processes->items.items[i].facts);
@@ -113,8 +111,7 @@ static void put_suppressed(struct json_writer *json, const struct report_subject
 	const struct suppression *list =
 		suppressions_list(subject->suppressed->suppressions, &count);
 
-	json_key(json, "suppressions");
-	json_array(json);
+	json_field_array(json, "suppressions");
 	for (size_t i = 0; i < count; i++) {
 		json_object(json);
 		json_field_text(json, "pattern", list[i].pattern);
@@ -146,8 +143,7 @@ static void put_unseen(struct json_writer *json, const struct report_subject *su
 	if (err && !json->buf->failure)
 		json->buf->failure = err_number(err) ? err_number(err) : ENOMEM;
 	err_destroy(err);
-	json_key(json, "unseen");
-	json_array(json);
+	json_field_array(json, "unseen");
 	for (int i = 0; i < HIDDEN_HEAP_COUNT; i++) {
 		if (!heaps.of[i].count)
 			continue;

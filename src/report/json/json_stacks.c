@@ -187,8 +187,7 @@ struct err *json_stacks_put(struct json_stacks *stacks, struct json_writer *json
 
 static struct err *put_frames(struct json_stacks *stacks, struct json_writer *json)
 {
-	json_key(json, "frames");
-	json_array(json);
+	json_field_array(json, "frames");
 	for (size_t i = 0; i < stacks->frames.count; i++) {
 		const struct named_frame *frames;
 		size_t count;
@@ -209,8 +208,7 @@ static struct err *put_rows(struct json_stacks *stacks, struct json_writer *json
 {
 	cleanup(buf_deinit) struct buf buf = BUF_EMPTY;
 
-	json_key(json, "stacks");
-	json_array(json);
+	json_field_array(json, "stacks");
 	for (size_t i = 0; i < stacks->rows.count; i++) {
 		const struct json_stack_row *row = &stacks->rows.items[i];
 		struct json_writer line;

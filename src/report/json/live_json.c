@@ -60,8 +60,7 @@ static void put_thread(struct json_writer *json, const struct live_facts *live,
 	json_field_u64(json, "allocated_freed_blocks", thread->allocated_freed_blocks);
 	json_field_u64(json, "in_use_bytes", thread->in_use_bytes);
 	json_field_u64(json, "in_use_blocks", thread->in_use_blocks);
-	json_key(json, "freed_by_others");
-	json_array(json);
+	json_field_array(json, "freed_by_others");
 	for (uint32_t i = 0; i < thread->freed_by_others_count; i++) {
 		json_object(json);
 		json_field_text(json, "name",
@@ -121,22 +120,19 @@ struct err *live_json_write(struct json_writer *json, const struct live_view *vi
 	json_field_u64(json, "table_site_bytes", live->table_sites);
 	json_field_u64(json, "table_stack_bytes", live->table_stacks);
 	put_memory(json, view->options.memory);
-	json_key(json, "unseen");
-	json_array(json);
+	json_field_array(json, "unseen");
 	unseen_json(json, facts);
 	json_end(json);
 	json_field_u64(json, "site_count", view->live + view->ignored_sites);
 	json_field_u64(json, "ignored_sites", view->ignored_sites);
 	json_field_u64(json, "ignored_bytes", view->ignored_bytes);
-	json_key(json, "sites");
-	json_array(json);
+	json_field_array(json, "sites");
 	for (uint32_t i = 0; i < view->shown && !err; i++)
 		err = put_site(json, &stacks, view, view->order[i]);
 	if (err)
 		return err;
 	json_end(json);
-	json_key(json, "threads");
-	json_array(json);
+	json_field_array(json, "threads");
 	for (uint32_t i = 0; i < live->thread_count; i++)
 		put_thread(json, live, &live->threads[i]);
 	json_end(json);

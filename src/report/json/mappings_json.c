@@ -46,20 +46,17 @@ struct err *mappings_json_write(struct json_writer *json, struct json_stacks *st
 	json_object(json);
 	json_report_identity(json, recording_facts(recording));
 	json_field_text(json, "sorted_by", metric_info(metric)->name);
-	json_key(json, "kinds");
-	json_object(json);
+	json_field_object(json, "kinds");
 	for (int i = 0; i < MAP_KINDS; i++) {
 		if (!sites->of[i].mappings)
 			continue;
-		json_key(json, map_kind_name((enum map_kind)i));
-		json_object(json);
+		json_field_object(json, map_kind_name((enum map_kind)i));
 		mappings_json_sum(json, &sites->of[i]);
 		json_end(json);
 	}
 	json_end(json);
 	json_field_u64(json, "site_count", sites->count);
-	json_key(json, "mapping_sites");
-	json_array(json);
+	json_field_array(json, "mapping_sites");
 	for (uint32_t i = 0; i < count && (!top || i < top) && !err; i++)
 		err = put_site(json, stacks, &sites->sites[order[i]], sites->kinds[order[i]]);
 	if (err)

@@ -29,8 +29,7 @@ static void put_stack(struct json_writer *json, const struct memleak_view *view,
 		json_field_text(json, "cache", stack->cache);
 		json_field_text(json, "doubt", stack->doubt);
 	}
-	json_key(json, "frames");
-	json_array(json);
+	json_field_array(json, "frames");
 	for (size_t i = 0; i < stack->frame_count; i++)
 		put_frame(json, &view->frames[stack->first_frame + i]);
 	json_end(json);
@@ -39,8 +38,7 @@ static void put_stack(struct json_writer *json, const struct memleak_view *view,
 
 static void put_blocks(struct json_writer *json, const struct memleak_view *view)
 {
-	json_key(json, "blocks");
-	json_array(json);
+	json_field_array(json, "blocks");
 	for (size_t i = 0; i < view->block_count; i++) {
 		json_object(json);
 		json_field_hex(json, "address", view->blocks[i].address);
@@ -54,8 +52,7 @@ static void put_blocks(struct json_writer *json, const struct memleak_view *view
 static void put_kernel(struct json_writer *json, const struct memleak_view *view)
 {
 	json_field_u64(json, "gone_allocations", view->gone);
-	json_key(json, "pages");
-	json_array(json);
+	json_field_array(json, "pages");
 	for (size_t i = 0; i < view->page_count; i++) {
 		json_object(json);
 		json_field_text(json, "use", view->pages[i].name);
@@ -64,8 +61,7 @@ static void put_kernel(struct json_writer *json, const struct memleak_view *view
 		json_end(json);
 	}
 	json_end(json);
-	json_key(json, "caches");
-	json_array(json);
+	json_field_array(json, "caches");
 	for (size_t i = 0; i < view->cache_count; i++) {
 		json_object(json);
 		json_field_text(json, "name", view->caches[i].name);
@@ -94,8 +90,7 @@ void memleak_json_write(struct buf *buf, const struct memleak_view *view)
 	json_field_u64(&json, "young_allocations", view->young);
 	json_field_u64(&json, "stack_count", view->all_stacks);
 	json_field_u64(&json, "whole_stacks", view->all_whole);
-	json_key(&json, "warnings");
-	json_array(&json);
+	json_field_array(&json, "warnings");
 	for (size_t i = 0; i < view->warning_count; i++)
 		json_text(&json, view->warnings[i]);
 	json_end(&json);
@@ -103,8 +98,7 @@ void memleak_json_write(struct buf *buf, const struct memleak_view *view)
 		put_kernel(&json, view);
 	if (view->blocks)
 		put_blocks(&json, view);
-	json_key(&json, "stacks");
-	json_array(&json);
+	json_field_array(&json, "stacks");
 	for (size_t i = 0; i < view->stack_count; i++)
 		put_stack(&json, view, &view->stacks[i]);
 	json_end(&json);

@@ -43,12 +43,10 @@ struct err *pools_json_write(struct json_writer *json, struct json_stacks *stack
 	json_report_identity(json, recording_facts(recording));
 	json_field_text(json, "sorted_by", metric_info(metric)->name);
 	json_field_u64(json, "pool_count", pool_count);
-	json_key(json, "all");
-	json_object(json);
+	json_field_object(json, "all");
 	json_report_sums(json, recording_pool_sum(recording));
 	json_end(json);
-	json_key(json, "pools");
-	json_array(json);
+	json_field_array(json, "pools");
 	for (uint32_t i = 0; i < count && (!top || i < top) && !err; i++)
 		err = put_pool(json, stacks, &pools[order[i]], metric, top);
 	if (err)

@@ -35,8 +35,7 @@ void filter_report_json(struct json_writer *json, const struct filter_report *re
 	size_t count;
 	const struct filter_parameter *parameters = filter_parameters(&count);
 
-	json_key(json, "filter");
-	json_object(json);
+	json_field_object(json, "filter");
 	for (size_t i = 0; i < count; i++)
 		if (filter_value(report->filter, i))
 			json_field_text(json, parameters[i].name, filter_value(report->filter, i));
