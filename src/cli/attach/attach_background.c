@@ -11,7 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "cli/attach/attach_follow.h"
+#include "cli/attach/attach_run.h"
 #include "ebpf/bpf_support.h"
 #include "hosted/cleanup.h"
 #include "hosted/descriptors.h"

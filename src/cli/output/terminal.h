@@ -1,6 +1,9 @@
-/* What can be found out about the descriptors that the tool writes to. */
+/* What can be found out about the descriptors that the tool writes to, and a progress bar. */
 #ifndef MALLOW_CLI_OUTPUT_TERMINAL_H
 #define MALLOW_CLI_OUTPUT_TERMINAL_H
+
+#include <stdbool.h>
+#include <stdint.h>
 
 #include "report/words/style.h"
 
@@ -19,5 +22,25 @@ bool terminal_choose_colours(const char *when);
 struct style terminal_style(int fd);
 /* The same for a page: what goes to no terminal is TERMINAL_PAGE wide. */
 struct style terminal_page(int fd);
+
+/*
+ * A progress bar on stderr for something long. Nothing is drawn if stderr is no terminal, or if it
+ * takes less than a third of a second.
+ */
+struct progress {
+	const char *what; /* borrowed */
+	bool terminal;
+	bool drawn;
+	int percent; /* as last drawn */
+	uint64_t begun_ns;
+};
+
+void progress_init(struct progress *progress, const char *what);
+
+/* A recording_progress. argument: struct progress. */
+void progress_update(void *argument, uint64_t done, uint64_t total);
+
+/* Removes the bar from the screen. */
+void progress_deinit(struct progress *progress);
 
 #endif

@@ -7,7 +7,7 @@
 #include "analysis/index/index_file.h"
 #include "analysis/views/series_stored.h"
 #include "cli/cli.h"
-#include "cli/output/progress.h"
+#include "cli/output/terminal.h"
 #include "cli/recordings/file_kind.h"
 #include "hosted/cleanup.h"
 

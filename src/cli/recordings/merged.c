@@ -1,8 +1,8 @@
 #include "cli/recordings/merged.h"
 
 #include "cli/cli.h"
+#include "cli/output/terminal.h"
 #include "cli/recordings/file_kind.h"
-#include "cli/output/progress.h"
 #include "hosted/cleanup.h"
 #include "report/check/check_words.h"
 

@@ -6,7 +6,7 @@
 #include "base/compiler.h"
 #include "cli/cli.h"
 #include "cli/output/output.h"
-#include "cli/output/progress.h"
+#include "cli/output/terminal.h"
 #include "cli/recordings/file_kind.h"
 #include "cli/serve/serving.h"
 #include "hosted/cleanup.h"
