@@ -1,4 +1,5 @@
-/* Under the sanitizers, which are slow, a loop goes half as far; `make check-long` has it without, too. */
+/* Under the sanitizers, which are slow, a loop goes half as far; `make check-long` has it without,
+ * too. */
 #ifndef MALLOW_TESTS_OFTEN_H
 #define MALLOW_TESTS_OFTEN_H
 

@@ -88,12 +88,6 @@ static void put_options(struct buf *buf, const struct command *command, size_t f
 			put_option(buf, command_option(command, i));
 }
 
-static void put_filters(struct buf *buf, const struct command *command)
-{
-	buf_text(buf, "\n" COMMAND_FILTERS ":\n\n");
-	put_options(buf, command, command->body->option_count, command_option_count(command));
-}
-
 int help_command(const struct command *command)
 {
 	const struct command_body *body = command->body;
@@ -108,8 +102,10 @@ int help_command(const struct command *command)
 		buf_char(&buf, '\n');
 		wrap(&buf, body->details, 0, 0);
 	}
-	if (body->filters)
-		put_filters(&buf, command);
+	if (body->filters) {
+		buf_text(&buf, "\n" COMMAND_FILTERS ":\n\n");
+		put_options(&buf, command, body->option_count, command_option_count(command));
+	}
 	return cli_report_err(buf_finish(&buf));
 }
 

@@ -79,12 +79,6 @@ static void put_options(const struct command *command, size_t first, size_t end)
 			put_option(command_option(command, i));
 }
 
-static void put_filters(const struct command *command)
-{
-	printf(".PP\n" COMMAND_FILTERS ":\n");
-	put_options(command, command->body->option_count, command_option_count(command));
-}
-
 static void put_command(const struct command *command)
 {
 	printf(".SS mallow %s \\fR", command->name);
@@ -94,8 +88,10 @@ static void put_command(const struct command *command)
 	printf(".\n");
 	put_options(command, 0, command->body->option_count);
 	put_options(command, OPTIONS_COMMON, OPTIONS_COMMON + COMMON_OPTIONS);
-	if (command->body->filters)
-		put_filters(command);
+	if (command->body->filters) {
+		printf(".PP\n" COMMAND_FILTERS ":\n");
+		put_options(command, command->body->option_count, command_option_count(command));
+	}
 	put_details(command->body->details);
 }
 

@@ -70,14 +70,6 @@ static bool is_program(const struct recording_facts *facts)
 	return starter ? strtoul(starter, NULL, 10) == facts->parent_pid : !*facts->parent_id;
 }
 
-/* Replaces what would make the name another path, or would harm a terminal. */
-static void make_harmless(char *name)
-{
-	for (; *name; name++)
-		if (*name == '/' || (unsigned char)*name < 0x20 || *name == 0x7f)
-			*name = '_';
-}
-
 struct err *live_output_open(const struct recording_facts *facts, const char *outfile,
 			     const char *name, int *ret)
 {
@@ -88,7 +80,9 @@ struct err *live_output_open(const struct recording_facts *facts, const char *ou
 
 	if (!path || !harmless)
 		return err_no_memory();
-	make_harmless(harmless);
+	for (char *c = harmless; *c; c++)
+		if (*c == '/' || (unsigned char)*c < 0x20 || *c == 0x7f)
+			*c = '_';
 	if (!is_program(facts)) {
 		if (asprintf(&longer, "%s.%" PRIu32 ".%s", path, facts->pid, harmless) < 0) {
 			longer = NULL;

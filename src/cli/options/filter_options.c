@@ -34,15 +34,6 @@ const struct option_spec *filter_options(size_t *count)
 
 CLEANUP_DEFINE(struct filter *, filter_destroy);
 
-/* Sets a condition. option: its name as the user knows it, --size-min. */
-static struct err *set(struct filter *filter, const char *option, const char *value)
-{
-	char name[FILTER_OPTION_SIZE + 2];
-
-	snprintf(name, sizeof(name), "--%s", option);
-	return filter_set(filter, name, value);
-}
-
 bool filter_options_read(const struct command *command, const struct options *options,
 			 struct filter **ret)
 {
@@ -53,8 +44,12 @@ bool filter_options_read(const struct command *command, const struct options *op
 
 	filter_options(&count);
 	for (size_t i = 0; !err && i < count; i++)
-		if (values[i])
-			err = set(filter, specs[i].name, values[i]);
+		if (values[i]) {
+			char name[FILTER_OPTION_SIZE + 2];
+
+			snprintf(name, sizeof(name), "--%s", specs[i].name);
+			err = filter_set(filter, name, values[i]);
+		}
 	*ret = NULL;
 	if (err) {
 		cli_error(CLI_USAGE, "%s", err_message(err));

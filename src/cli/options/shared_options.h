@@ -6,7 +6,7 @@
 #define MALLOW_CLI_OPTIONS_SHARED_OPTIONS_H
 
 #include "analysis/leaks/suppressions.h"
-#include "analysis/names/naming.h"
+#include "analysis/names/symbolized.h"
 #include "analysis/names/plumbing.h"
 #include "analysis/sites/metric.h"
 #include "cli/options/options.h"

@@ -255,19 +255,6 @@ static char *make_directory(void)
 	return strdup("");
 }
 
-/* Says what `mallow diff` is to be told, unless several files are merged: it takes a directory. */
-static struct err *name_baseline(const struct options *options, struct check_options *check)
-{
-	cleanup(buf_deinit) struct buf path = BUF_EMPTY;
-
-	if (!options->values[BASELINE] || options->values[MERGE])
-		return NULL;
-	shell_path_put(&path, options->values[BASELINE]);
-	check->old_path = buf_take(&path);
-	check->wanted.about.baseline = check->old_path;
-	return check->old_path ? NULL : err_no_memory();
-}
-
 /* Says what the page is made of, if one is wanted. */
 static struct err *take_html(const struct command *command, const struct options *options,
 			     const struct recording_paths *paths, struct check_options *check)
@@ -293,6 +280,8 @@ static struct err *take_html(const struct command *command, const struct options
 static struct err *read_files(const struct command *command, const struct options *options,
 			      struct check_options *check)
 {
+	cleanup(buf_deinit) struct buf baseline = BUF_EMPTY;
+
 	if (options->values[SUPPRESSIONS]) {
 		struct err *err =
 			suppressions_file_read(options->values[SUPPRESSIONS], &check->suppressions);
@@ -308,7 +297,15 @@ static struct err *read_files(const struct command *command, const struct option
 	check->wanted.about.tool = program_invocation_name;
 	check->wanted.about.conditions = check->conditions;
 	check->wanted.about.directory = check->directory;
-	return name_baseline(options, check);
+	// What `mallow diff` is to be told, unless several files are merged: it takes a directory.
+	if (options->values[BASELINE] && !options->values[MERGE]) {
+		shell_path_put(&baseline, options->values[BASELINE]);
+		check->old_path = buf_take(&baseline);
+		check->wanted.about.baseline = check->old_path;
+		if (!check->old_path)
+			return err_no_memory();
+	}
+	return NULL;
 }
 
 static int run_check(const struct command *command, const struct options *given)

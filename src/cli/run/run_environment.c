@@ -42,31 +42,20 @@ static struct err *own_directory(char directory[PATH_MAX])
 	return NULL;
 }
 
-/*
- * Checks that LD_PRELOAD can hold the path: ld.so splits at spaces and colons, and there is no
- * escape.
- */
-static struct err *check_preloadable(const char *path)
-{
-	if (strpbrk(path, ": "))
-		return err_create("'%s': LD_PRELOAD cannot carry a path with a space or a colon",
-				  path);
-	return NULL;
-}
-
 static struct err *take_library(const char *path, char **ret)
 {
 	auto_free char *real = realpath(path, NULL);
-	struct err *err;
 
 	if (!real)
 		return err_create_errno(errno, "'%s'", path);
 	if (access(real, R_OK) < 0)
 		return err_create_errno(errno, "'%s'", real);
-	err = check_preloadable(real);
-	if (!err)
-		*ret = steal(&real);
-	return err;
+	// ld.so splits LD_PRELOAD at spaces and colons, and there is no escape.
+	if (strpbrk(real, ": "))
+		return err_create("'%s': LD_PRELOAD cannot carry a path with a space or a colon",
+				  real);
+	*ret = steal(&real);
+	return NULL;
 }
 
 struct err *run_library_find(char **ret)

@@ -449,13 +449,6 @@ static bool is_removed(const struct run_image *image)
 	return *image->label == '/' && fstat(image->fd, &status) == 0 && status.st_nlink == 0;
 }
 
-static void say_removed(struct summary *summary, const struct run_image *image, bool last)
-{
-	cli_error(CLI_FAILED, "cannot open '%s': %s", image->label, strerror(ENOENT));
-	if (last)
-		print_summary(summary);
-}
-
 /* One of our own recordings, in a place that only its process sees. */
 static void take_in_sandboxed(struct summary *summary, struct run_image *image, size_t i, bool last)
 {
@@ -608,14 +601,18 @@ static void load_all(struct summary *summary, struct run_images *images)
 		struct run_image *image = &images->items[i];
 		bool last = i == images->count - 1;
 
-		if (image->path)
+		if (image->path) {
 			take_in(summary, image->path, -1, i, last);
-		else if (image->uid == geteuid() && is_removed(image))
-			say_removed(summary, image, last);
-		else if (image->uid == geteuid())
-			take_in_sandboxed(summary, image, i, last);
-		else
+		} else if (image->uid != geteuid()) {
 			take_in_foreign(summary, image, i, last);
+		} else if (!is_removed(image)) {
+			take_in_sandboxed(summary, image, i, last);
+		} else {
+			cli_error(CLI_FAILED, "cannot open '%s': %s", image->label,
+				  strerror(ENOENT));
+			if (last)
+				print_summary(summary);
+		}
 	}
 }
 

@@ -187,8 +187,7 @@ static void keep_sample(struct watched *image, const struct seen_sample *sample)
 	if (image->repeated.monotonic_ns && !vec_push(&seen->samples, image->repeated))
 		return;
 	image->repeated.monotonic_ns = 0;
-	if (!vec_push(&seen->samples, *sample))
-		return;
+	(void)vec_push(&seen->samples, *sample);
 }
 
 static uint64_t interval_at(const struct run_watch *watch, uint64_t age_ns)
@@ -243,13 +242,6 @@ static void sample(struct run_watch *watch, struct watched *image)
 	keep_sample(image, &taken);
 }
 
-/* Notes when a process has ended. Its recording may have ended before: by an exec. */
-static void note_end(struct run_watch *watch, struct watched *image)
-{
-	image->seen.ended_ns = now_ns();
-	let_go(watch, image);
-}
-
 /* Takes the samples that are due. Returns how many milliseconds there are until the next one. */
 static int sample_all(struct run_watch *watch)
 {
@@ -295,8 +287,10 @@ static bool wait_for_news(struct run_watch *watch, int timeout_ms)
 	if (poll(watch->polled.items, watch->polled.count, timeout_ms) < 0 && errno != EINTR)
 		return false;
 	for (size_t i = 0; i < watch->images.count && at < watch->polled.count; i++)
-		if (watch->images.items[i].process >= 0 && watch->polled.items[at++].revents)
-			note_end(watch, &watch->images.items[i]);
+		if (watch->images.items[i].process >= 0 && watch->polled.items[at++].revents) {
+			watch->images.items[i].seen.ended_ns = now_ns();
+			let_go(watch, &watch->images.items[i]);
+		}
 	if (watch->polled.items[1].revents && eventfd_read(watch->news, &news) == 0)
 		find_new(watch);
 	return !watch->polled.items[0].revents;
@@ -368,18 +362,6 @@ static struct watched *last_image(struct run_watch *watch, const struct run_chil
 }
 
 /*
- * What wait says is the most that the process and those that it waited for had resident, the tool
- * included before it became the program.
- */
-static void take_peak(struct run_watch *watch, struct seen *seen, const struct run_child_end *end)
-{
-	if (watch->images.count > 1 || end->peak <= end->peak_before || end->peak <= seen->peak)
-		return;
-	seen->peak = end->peak;
-	seen->peak_source = TRACE_PEAK_WAITED;
-}
-
-/*
  * Opens a recording for writing. Another user's by the descriptor alone that its process has sent,
  * which may write. -1: it cannot be written to.
  */
@@ -440,7 +422,11 @@ void run_watch_stop(struct run_watch *watch, const struct run_child_end *end)
 		last->seen.waited = true;
 		last->seen.wait_status = end->wait_status;
 		last->seen.ended_ns = end->ended_ns;
-		take_peak(watch, &last->seen, end);
+	}
+	if (last && watch->images.count == 1 && end->peak > end->peak_before &&
+	    end->peak > last->seen.peak) {
+		last->seen.peak = end->peak;
+		last->seen.peak_source = TRACE_PEAK_WAITED;
 	}
 	give_started(watch);
 	for (size_t i = 0; i < watch->images.count; i++) {

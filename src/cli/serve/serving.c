@@ -128,7 +128,6 @@ static struct err *open_browser(const char *address, bool *ret)
 	return NULL;
 }
 
-
 /* Adds advice: most often another `mallow serve` listens there. */
 static struct err *with_advice(struct err *err)
 {
@@ -165,7 +164,7 @@ static struct err *open_page(struct http_server *server, bool token, const char 
 	const char *address = http_address(server);
 	char code[SESSION_TEXT] = "";
 	struct err *err = token ? http_code(server, code) : NULL;
-	bool opened;
+	bool opened = false;
 
 	if (err)
 		return err;

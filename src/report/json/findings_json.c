@@ -74,26 +74,6 @@ static struct err *put_headline(struct json_writer *json, struct json_stacks *st
 	return err;
 }
 
-static void put_numbers(struct json_writer *json, const struct finding *finding)
-{
-	json_field_object(json, "numbers");
-	for (int i = 0; i < FINDING_NUMBER_COUNT; i++)
-		if (finding_has(finding, (enum finding_number)i))
-			json_field_u64(json, finding_number_name((enum finding_number)i),
-				       finding->numbers[i]);
-	json_end(json);
-}
-
-static void put_conditions(struct json_writer *json, const struct finding *finding)
-{
-	json_field_object(json, "conditions");
-	for (uint32_t i = 0; i < finding->condition_count; i++)
-		json_field_text(json, finding->conditions[i].name, finding->conditions[i].value);
-	json_end(json);
-	json_field_text(json, "view", finding->view);
-	json_field_text(json, "sort", finding->sort);
-}
-
 static struct err *put_finding(struct json_writer *json, struct json_stacks *stacks,
 			       const struct recording *recording, const struct finding *finding)
 {
@@ -108,8 +88,18 @@ static struct err *put_finding(struct json_writer *json, struct json_stacks *sta
 		return err;
 	json_field_u64(json, "bytes", finding->bytes);
 	json_field_text(json, "confidence", finding_trust_name(finding->trust));
-	put_numbers(json, finding);
-	put_conditions(json, finding);
+	json_field_object(json, "numbers");
+	for (int i = 0; i < FINDING_NUMBER_COUNT; i++)
+		if (finding_has(finding, (enum finding_number)i))
+			json_field_u64(json, finding_number_name((enum finding_number)i),
+				       finding->numbers[i]);
+	json_end(json);
+	json_field_object(json, "conditions");
+	for (uint32_t i = 0; i < finding->condition_count; i++)
+		json_field_text(json, finding->conditions[i].name, finding->conditions[i].value);
+	json_end(json);
+	json_field_text(json, "view", finding->view);
+	json_field_text(json, "sort", finding->sort);
 	json_field_bool(json, "inclusive", finding->inclusive);
 	json_field_u64(json, "lines", finding->lines);
 	json_field_text(json, "call", finding->call ? finding->call->function : NULL);

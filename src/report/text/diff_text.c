@@ -235,16 +235,6 @@ static void put_second_sentence(struct buf *buf, const struct style *style,
 	buf_text(buf, ".\n");
 }
 
-/* Writes what is compared, and two sentences that are the answer. */
-static void put_head(struct buf *buf, const struct style *style, const struct diff_view *view)
-{
-	for (int side = 0; side < DIFF_SIDES; side++)
-		put_side(buf, style, view, side);
-	buf_char(buf, '\n');
-	put_first_sentence(buf, style, view);
-	put_second_sentence(buf, style, view);
-}
-
 /* Starts a table of two sides. */
 static void add_columns(struct text_table *table)
 {
@@ -401,7 +391,11 @@ struct err *diff_text_write(struct buf *buf, const struct style *style,
 {
 	struct err *err;
 
-	put_head(buf, style, view);
+	for (int side = 0; side < DIFF_SIDES; side++)
+		put_side(buf, style, view, side);
+	buf_char(buf, '\n');
+	put_first_sentence(buf, style, view);
+	put_second_sentence(buf, style, view);
 	err = put_sums(buf, style, view);
 	if (!err && view->rows->count)
 		err = put_rows(buf, style, view);

@@ -28,15 +28,6 @@ static struct err *put_frames(struct buf *buf, const struct style *style,
 	return NULL;
 }
 
-/* Writes the interval of a sampled backtrace, below its numbers. */
-static void put_interval(struct buf *buf, const struct live_interval *interval)
-{
-	buf_printf(buf, "  95 %%: count %" PRIu64 " to %" PRIu64 ", size %s to %s\n",
-		   interval->blocks.low, interval->blocks.high,
-		   format_bytes_fine(interval->bytes.low).text,
-		   format_bytes_fine(interval->bytes.high).text);
-}
-
 static struct err *put_backtrace(struct buf *buf, const struct style *style,
 				 const struct live_view *view, uint32_t place)
 {
@@ -56,7 +47,10 @@ static struct err *put_backtrace(struct buf *buf, const struct style *style,
 	style_end(buf, style);
 	buf_char(buf, '\n');
 	if (live->intervals)
-		put_interval(buf, &live->intervals[index]);
+		buf_printf(buf, "  95 %%: count %" PRIu64 " to %" PRIu64 ", size %s to %s\n",
+			   live->intervals[index].blocks.low, live->intervals[index].blocks.high,
+			   format_bytes_fine(live->intervals[index].bytes.low).text,
+			   format_bytes_fine(live->intervals[index].bytes.high).text);
 	return put_frames(buf, style, view, site->stack);
 }
 

@@ -85,17 +85,6 @@ static void put_sum(struct buf *buf, const struct memleak_view *view)
 			   view->gone);
 }
 
-/* Pages by their use: what else the kernel has given away. */
-static void put_pages(struct buf *buf, const struct memleak_view *view)
-{
-	if (view->page_count)
-		buf_text(buf, "\tBesides, in pages:\n");
-	for (size_t i = 0; i < view->page_count; i++)
-		buf_printf(buf, "\t\t%" PRIu64 " bytes in %" PRIu64 " %s: %s\n",
-			   view->pages[i].bytes, view->pages[i].pages,
-			   view->pages[i].pages == 1 ? "page" : "pages", view->pages[i].text);
-}
-
 void memleak_text_write(struct buf *buf, const struct memleak_style *style,
 			const struct memleak_view *view)
 {
@@ -112,7 +101,12 @@ void memleak_text_write(struct buf *buf, const struct memleak_style *style,
 	for (size_t i = view->stack_count; i-- > 0;)
 		put_stack(buf, style, view, &view->stacks[i]);
 	put_sum(buf, view);
-	put_pages(buf, view);
+	if (view->page_count)
+		buf_text(buf, "\tBesides, in pages:\n");
+	for (size_t i = 0; i < view->page_count; i++)
+		buf_printf(buf, "\t\t%" PRIu64 " bytes in %" PRIu64 " %s: %s\n",
+			   view->pages[i].bytes, view->pages[i].pages,
+			   view->pages[i].pages == 1 ? "page" : "pages", view->pages[i].text);
 	for (size_t i = 0; i < view->warning_count; i++)
 		put_name(buf, "\tWARNING: ", view->warnings[i], "\n");
 }

@@ -89,14 +89,6 @@ static void put_branch(struct tree_writer *writer, const struct level *level, bo
 	style_end(writer->buf, writer->style);
 }
 
-static void put_folded(struct tree_writer *writer, const struct level *level)
-{
-	put_numbers(writer, level->rest);
-	put_branch(writer, level, true);
-	style_printf(writer->buf, writer->style, STYLE_DIM, "\xe2\x80\xa6 %s more\n",
-		     format_count(level->folded, true).text);
-}
-
 /* Whether a node is start-up code. */
 static bool is_startup(const struct tree_node *nodes, uint32_t node)
 {
@@ -194,8 +186,13 @@ static struct err *put_nodes(struct tree_writer *writer)
 			err = put_child(writer, level);
 			continue;
 		}
-		if (level->folded)
-			put_folded(writer, level);
+		if (level->folded) {
+			put_numbers(writer, level->rest);
+			put_branch(writer, level, true);
+			style_printf(writer->buf, writer->style, STYLE_DIM,
+				     "\xe2\x80\xa6 %s more\n",
+				     format_count(level->folded, true).text);
+		}
 		writer->levels.count--;
 	}
 	return err;

@@ -287,16 +287,6 @@ static struct err *put_stack(struct buf *buf, const struct top_model *model,
 	return NULL;
 }
 
-/* Writes what keys do. The first ones fit into 80 columns. */
-static void put_keys(struct buf *buf, const struct top_screen *screen)
-{
-	static const char keys[] =
-		"s size  c count  d change  a calls  m mark  / find  t threads  f freeze  q quit  "
-		"Enter stack";
-
-	put_line(buf, screen->prompt ? screen->prompt : keys, screen->width);
-}
-
 struct err *top_text_write(struct buf *buf, const struct top_model *model,
 			   struct top_screen *screen, struct top_lines *ret)
 {
@@ -304,6 +294,8 @@ struct err *top_text_write(struct buf *buf, const struct top_model *model,
 				    "function  place > its call < its callers";
 	static const char threads[] = "   in use      blocks allocated      freed   by others  "
 				      "thread";
+	static const char keys[] = "s size  c count  d change  a calls  m mark  / find  "
+				   "t threads  f freeze  q quit  Enter stack";
 	size_t height = screen->height > LEAST_LINES ? screen->height : LEAST_LINES;
 	size_t lines = height - HEAD_LINES - 1, stack = 0;
 	struct err *err;
@@ -321,7 +313,7 @@ struct err *top_text_write(struct buf *buf, const struct top_model *model,
 		err = put_stack(buf, model, screen, stack);
 	if (err)
 		return err;
-	put_keys(buf, screen);
+	put_line(buf, screen->prompt ? screen->prompt : keys, screen->width);
 	*ret = (struct top_lines){
 		.titles = HEAD_LINES - 1,
 		.selected = row_count(model, screen)
