@@ -200,7 +200,7 @@ static bool is_allocators_own(const struct tracer *tracer, uint64_t caller)
 	if (!span || is_allocator_library(tracer, span))
 		return span;
 	for (size_t i = 0; i < tracer->hooks.mappers.count; i++) {
-		const struct code_range *range = &tracer->hooks.mappers.items[i];
+		const struct mapper_code *range = &tracer->hooks.mappers.items[i];
 
 		if (range->module == span->module && address >= range->start &&
 		    address < range->end)

@@ -213,7 +213,7 @@ static struct err *add_mappers(struct search *search)
 	if (!allocator || strcmp(allocator, "jemalloc") != 0)
 		return NULL;
 	for (size_t i = 0; i < search->functions.mappers.count; i++) {
-		struct code_range range = search->functions.mappers.items[i];
+		struct mapper_code range = search->functions.mappers.items[i];
 
 		range.module = search->module;
 		if (!vec_push(&search->hooks->mappers, range))

@@ -33,7 +33,7 @@ struct unprobed_function {
 };
 
 /* Code of a module, by addresses of its file. */
-struct code_range {
+struct mapper_code {
 	uint64_t start, end;
 	uint32_t module; /* of the target */
 };
@@ -50,7 +50,7 @@ struct hooks {
 	VEC(struct unprobed_function) unprobed;
 	/* Functions by which an allocator that is linked into the program maps memory for itself:
 	 * jemalloc, whose constructor does so outside of every call of malloc. */
-	VEC(struct code_range) mappers;
+	VEC(struct mapper_code) mappers;
 	struct arena arena; /* the names */
 };
 

@@ -42,8 +42,8 @@ static struct err *add_symbol(struct image_functions *functions, const GElf_Sym 
 	note_signs(functions, name, exported);
 	if (is_jemallocs_mapper(name) &&
 	    !vec_push(&functions->mappers,
-		      ((struct code_range){.start = function.address,
-					   .end = function.address + function.size})))
+		      ((struct mapper_code){.start = function.address,
+					    .end = function.address + function.size})))
 		return err_no_memory();
 	if (!hook_names_match(names, name, &function.match))
 		return NULL;

@@ -22,8 +22,8 @@ struct image_function {
 struct image_functions {
 	struct arena *arena; /* for names */
 	VEC(struct image_function) list;
-	VEC(struct code_range) mappers; /* jemalloc's, if that is the allocator: hook_find.h */
-	const char *allocator;          /* "jemalloc"; NULL: of no known one */
+	VEC(struct mapper_code) mappers; /* jemalloc's, if that is the allocator: hook_find.h */
+	const char *allocator;           /* "jemalloc"; NULL: of no known one */
 	uint32_t allocator_rank;
 	bool is_loader;                   /* glibc's ld.so: its malloc is for itself */
 	bool is_c_library;                /* or a static program, which has one in it */
