@@ -1,6 +1,6 @@
 /*
  * CULL=time: an allocation is held back until it is that old. If it is freed before, it never
- * becomes an event of the recording: it is culled, and only counted for its stack (cull_stacks.h).
+ * becomes an event of the recording: it is culled, and only counted for its stack (cull_entries.h).
  * So the sums of each site are exact.
  *
  *   allocation ──► entry, its address in the table ──► taken by whoever comes first:

@@ -8,9 +8,38 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "cfi/unwind_rule.h"
 #include "ebpf/bpf/bpf_shared.h"
 #include "ebpf/target/target.h"
-#include "ebpf/unwind/unwind_rules.h"
+
+/*
+ * The wide rules of all modules of a process, each once: the number of a rule is its place in the
+ * list, and what rows hold (cfi/unwind_rule.h).
+ *
+ * All 2,460 programs and libraries of a system with five compilers together have 1,509.
+ */
+#define UNWIND_RULES_MAX RULE_PLAIN
+
+/* x86-64's registers in rules. */
+extern const struct unwind_registers unwind_rules_registers;
+
+/* Zeroed: empty. */
+struct unwind_rules {
+	struct unwind_rule list[UNWIND_RULES_MAX]; /* entry 0 is not used: it is RULE_NONE */
+	uint32_t count;                            /* of the list, with entry 0; 0: empty */
+	uint16_t index[2 * UNWIND_RULES_MAX];      /* a hash table of numbers; 0: none */
+
+	/* Rows, counted as they were added: */
+	uint32_t lost;      /* there was no room for their rule: they have RULE_BROKEN's */
+	uint32_t broken;    /* no rule can express them, or the tables are damaged: RULE_BROKEN */
+	uint32_t untracked; /* they need a register besides sp and fp, which BPF does not know */
+};
+
+/*
+ * Packs the rule of a row and counts the row. NULL: RULE_BROKEN's. Never RULE_NONE: a rule for
+ * which there is no room becomes RULE_BROKEN's.
+ */
+uint16_t unwind_rules_pack(struct unwind_rules *rules, const struct unwind_rule *rule);
 
 /* Zeroed: empty. */
 struct unwind_rows {
