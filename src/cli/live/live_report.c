@@ -40,7 +40,11 @@ char *live_output_name(const struct recording_facts *facts)
 	return strdup(file_name(facts->program));
 }
 
-bool live_output_is_hidden(const struct recording_facts *facts)
+/*
+ * Whether the process has closed its standard error since it began, or replaced it. Then the helper
+ * that the agent starts does not write there. false also if this is not known.
+ */
+static bool live_output_is_hidden(const struct recording_facts *facts)
 {
 	struct stat ours, theirs;
 	char path[64];
@@ -53,7 +57,11 @@ bool live_output_is_hidden(const struct recording_facts *facts)
 	return ours.st_dev != theirs.st_dev || ours.st_ino != theirs.st_ino;
 }
 
-char *live_output_path(const struct recording_facts *facts, const char *path)
+/*
+ * The absolute path of a file that the settings name, as the process sees it (free()). NULL: no
+ * memory.
+ */
+static char *live_output_path(const struct recording_facts *facts, const char *path)
 {
 	char *whole;
 
@@ -70,8 +78,12 @@ static bool is_program(const struct recording_facts *facts)
 	return starter ? strtoul(starter, NULL, 10) == facts->parent_pid : !*facts->parent_id;
 }
 
-struct err *live_output_open(const struct recording_facts *facts, const char *outfile,
-			     const char *name, int *ret)
+/*
+ * Opens the file of a process's reports to append to it. outfile: from the settings. name: from
+ * live_output_name(). *ret: a descriptor for the caller to close.
+ */
+static struct err *live_output_open(const struct recording_facts *facts, const char *outfile,
+				    const char *name, int *ret)
 {
 	auto_free char *path = live_output_path(facts, outfile);
 	auto_free char *harmless = strdup(name);

@@ -22,30 +22,13 @@
  */
 char *live_output_name(const struct recording_facts *facts);
 
-/*
- * Whether the process has closed its standard error since it began, or replaced it. Then the helper
- * that the agent starts does not write there. false also if this is not known.
- */
-bool live_output_is_hidden(const struct recording_facts *facts);
-
-/*
- * The absolute path of a file that the settings name, as the process sees it (free()). NULL: no
- * memory.
- */
-char *live_output_path(const struct recording_facts *facts, const char *path);
-
-/*
- * Opens the file of a process's reports to append to it. outfile: from the settings. name: from
- * live_output_name(). *ret: a descriptor for the caller to close.
- */
-struct err *live_output_open(const struct recording_facts *facts, const char *outfile,
-			     const char *name, int *ret);
-
 /* Checks whether reports can be written to outfile, before there are any. */
 struct err *live_output_check(const char *outfile);
 
-/* Writes one report. fd: the program's table, which stays the caller's. Writes nothing if nothing
- * is live. */
+/*
+ * Writes one report. fd: the program's table, which stays the caller's. Writes nothing if nothing
+ * is live.
+ */
 struct err *live_report_write(const struct live_options *options, int fd);
 
 /* The same if the program has ended or was killed. Nothing if it still runs. */

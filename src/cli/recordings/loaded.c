@@ -129,7 +129,8 @@ bool loaded_open_descriptor(const char *name, int fd, const struct naming *namin
 	return open_with(name, fd, LOADED_TO_FINISH, true, NULL, naming, ret);
 }
 
-struct err *loaded_settle(struct loaded *loaded)
+/* Makes the rest, and frees what is not needed any more. */
+static struct err *loaded_settle(struct loaded *loaded)
 {
 	struct err *err = series_keep(loaded->recording);
 

@@ -36,8 +36,8 @@ bool loaded_open_facts(const char *path, const struct naming *naming, struct loa
 /* As loaded_open(), and the checksum of every chunk is compared. */
 bool loaded_open_checked(const char *path, const struct naming *naming, struct loaded *ret);
 /*
- * The same, with run facts, and then, by loaded_settle(), all that loaded_finish() stores. ahead:
- * what was loaded of it already, with LOADED_TO_FINISH; it is closed. NULL: nothing was.
+ * The same, with run facts, for loaded_finish(). ahead: what was loaded of it already, with
+ * LOADED_TO_FINISH; it is closed. NULL: nothing was.
  */
 bool loaded_open_to_finish(const char *path, struct growing *ahead, const struct naming *naming,
 			   struct loaded *ret);
@@ -45,8 +45,6 @@ bool loaded_open_to_finish(const char *path, struct growing *ahead, const struct
 bool loaded_open_descriptor(const char *name, int fd, const struct naming *naming,
 			    struct loaded *ret);
 #define LOADED_TO_FINISH (RECORDING_CHECKED | RECORDING_RUN_FACTS)
-/* Makes the rest, and frees what is not needed any more. */
-struct err *loaded_settle(struct loaded *loaded);
 /* Accepts a zeroed struct. */
 void loaded_close(struct loaded *loaded);
 

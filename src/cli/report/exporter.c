@@ -25,8 +25,10 @@ static const char *page_name(const char *path)
 	return strncmp(path, "/proc/", 6) == 0 ? path : file_name(path);
 }
 
-struct err *html_export_write(struct buf *buf, const struct html_export *wanted)
+/* Writes the page. A progress bar is drawn on a terminal meanwhile. */
+static struct err *write_html(struct buf *buf, const struct export_subject *subject)
 {
+	const struct html_export *wanted = subject->html;
 	cleanup(catalog_destroy_at) struct catalog *catalog = NULL;
 	cleanup(progress_deinit) struct progress progress = {0};
 	const struct catalog_options kept = {
@@ -112,11 +114,6 @@ static struct err *write_pprof(struct buf *buf, const struct export_subject *sub
 static struct err *write_replay(struct buf *buf, const struct export_subject *subject)
 {
 	return replay_export_write(buf, subject->recording, subject->match);
-}
-
-static struct err *write_html(struct buf *buf, const struct export_subject *subject)
-{
-	return html_export_write(buf, subject->html);
 }
 
 static const struct exporter exporters[] = {

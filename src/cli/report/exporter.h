@@ -26,9 +26,6 @@ struct html_export {
 	bool anonymous;
 };
 
-/* Writes the file. A progress bar is drawn on a terminal meanwhile. */
-struct err *html_export_write(struct buf *buf, const struct html_export *wanted);
-
 /* What is written. Of the format html, which reads the recording itself, only `html`. */
 struct export_subject {
 	const struct recording *recording;

@@ -53,7 +53,8 @@ struct err *live_ignore_add(struct live_ignore *ignore, const char *origin, cons
 	return err;
 }
 
-bool live_ignore_has_text(const struct live_ignore *ignore, const char *text)
+/* Whether text contains one of the lines (but not leak:PATTERN). */
+static bool live_ignore_has_text(const struct live_ignore *ignore, const char *text)
 {
 	for (size_t i = 0; i < ignore->texts.count; i++)
 		if (strstr(text, ignore->texts.items[i]))

@@ -28,9 +28,6 @@ struct err *live_ignore_add(struct live_ignore *ignore, const char *origin, cons
 			    size_t size);
 void live_ignore_deinit(struct live_ignore *ignore);
 
-/* Whether text contains one of the lines (but not leak:PATTERN). */
-bool live_ignore_has_text(const struct live_ignore *ignore, const char *text);
-
 /*
  * The backtraces of a live report as text: lines of frames, with their numbers and addresses.
  *

@@ -18,7 +18,8 @@ static const char *const names[] = {
 };
 #define NAMES (ARRAY_COUNT(names))
 
-const char *unseen_kind_name(enum trace_unseen kind)
+/* "own_malloc"; "other": of a later version. */
+static const char *unseen_kind_name(enum trace_unseen kind)
 {
 	return (size_t)kind < NAMES && names[kind] ? names[kind] : "other";
 }

@@ -22,7 +22,4 @@ void unseen_write(struct buf *buf, const struct style *style, const struct recor
 /* Writes them as objects, into the array that is open. Failures are in the writer's buffer. */
 void unseen_json(struct json_writer *json, const struct recording_facts *facts);
 
-/* "own_malloc"; "other": of a later version. */
-const char *unseen_kind_name(enum trace_unseen kind);
-
 #endif
