@@ -9,7 +9,13 @@
 
 #include "hosted/err.h"
 #include "hosted/vec.h"
-#include "symbols/debug_join.h"
+#include "symbols/elf_image.h"
+
+/* The joined file: see debug_split.c. */
+struct debug_join {
+	struct elf_image *image;
+	Dwarf *dwarf;
+};
 
 /* A unit that was found, and the file that it points into. */
 struct debug_split_unit {

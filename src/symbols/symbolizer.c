@@ -6,10 +6,8 @@
  *	elf_image       opening files safely, sections, build ids
  *	symbol_table    functions of the ELF symbol tables
  *	debug_sections  DWARF as libdw reads it, decompressed; .gnu_debugdata
- *	debug_aranges   units of addresses, as the linker's list has them
  *	debug_unit      inlined functions and lines of one DWARF unit      debug_split  .dwo files
- *	debug_join      a split unit and its program's parts of it, as one file
- *	debug_info      one file's DWARF: the unit of an address
+ *	debug_info      one file's DWARF: the unit of an address, by .debug_aranges or without
  *	program_file    a module's recorded file
  *	debug_files     separate debug files, the user's cache      debuginfod
  *	demangle        readable names              symbol_names      one copy of each

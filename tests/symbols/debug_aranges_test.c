@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "symbols/debug_aranges.h"
+#include "symbols/debug_info.h"
 
 #define ROOM 1024
 

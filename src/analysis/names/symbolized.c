@@ -12,6 +12,7 @@
 #include "hosted/arena.h"
 #include "hosted/cleanup.h"
 #include "hosted/file_name.h"
+#include "symbols/addr2line.h"
 
 /* Where the names of a module come from; known once they were asked for. */
 struct name_source {

@@ -11,10 +11,10 @@
 #include "analysis/names/plumbing.h"
 #include "analysis/recording.h"
 #include "hosted/cleanup.h"
-#include "symbols/addr2line.h"
 #include "symbols/symbolizer.h"
 
 struct symbolized;
+struct addr2line;
 
 /*
  * How the frames of recordings get their names, and which of them are the reader's own code. All

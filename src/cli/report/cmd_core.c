@@ -19,6 +19,7 @@
 #include "hosted/cleanup.h"
 #include "report/json/core_json.h"
 #include "report/text/core_text.h"
+#include "symbols/addr2line.h"
 #include "symbols/elf_image.h"
 
 enum {
