@@ -78,10 +78,7 @@ bool core_image_is_elf(const void *head, size_t size)
 	return (bytes[EI_DATA] == ELFDATA2MSB ? be16toh(type) : le16toh(type)) == ET_CORE;
 }
 
-static void end_elf(Elf **elf)
-{
-	elf_end(*elf);
-}
+CLEANUP_DEFINE(Elf *, elf_end);
 
 /* A note's bytes, as the dumped machine writes them. */
 struct note {
@@ -212,7 +209,7 @@ static struct err *take_segment(struct core_image *image, const GElf_Phdr *progr
 
 struct err *core_image_read_elf(const char *name, int fd, struct core_image *ret)
 {
-	cleanup(end_elf) Elf *elf = NULL;
+	cleanup(elf_end_at) Elf *elf = NULL;
 	const char *identity;
 	struct stat status;
 	struct err *err = NULL;

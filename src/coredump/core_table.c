@@ -300,13 +300,6 @@ static struct err *add_found(const struct core_image *image, const struct found_
 			 segment->offset + chunk->at, segment->fd);
 }
 
-static struct err *add_header(struct core_table *table, uint64_t address)
-{
-	struct table_extent extent = {0, TRACE_PAGE, address};
-
-	return vec_push(&table->extents, extent) ? NULL : err_no_memory();
-}
-
 struct err *core_table_by_chunks(struct core_image *image, const struct core_scan *scan, bool raw,
 				 struct core_table *ret, uint32_t *pid)
 {
@@ -323,8 +316,10 @@ struct err *core_table_by_chunks(struct core_image *image, const struct core_sca
 	err = add_piece(ret, 0, there < TRACE_PAGE ? there : TRACE_PAGE,
 			segment->offset + header->at, segment->fd);
 	// Its page may lie in two segments.
-	if (!err && !raw)
-		err = add_header(ret, segment->address + header->at);
+	if (!err && !raw &&
+	    !vec_push(&ret->extents,
+		      (struct table_extent){0, TRACE_PAGE, segment->address + header->at}))
+		err = err_no_memory();
 	for (size_t i = 0; !err && i < scan->chunks.count; i++)
 		if (memcmp(scan->chunks.items[i].place.id, header->id, TRACE_PLACE_ID) == 0)
 			err = add_found(image, &scan->chunks.items[i], ret);

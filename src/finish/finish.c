@@ -129,13 +129,6 @@ static struct err *put_job(void *argument, struct finish_job *job)
 	return err;
 }
 
-/* Notes how large the file is, so that one that was cut is known by it. */
-static struct err *put_size(struct finish *finish)
-{
-	return replace_file_patch(&finish->file, TRACE_SIZE_OFFSET, &finish->written,
-				  sizeof(finish->written));
-}
-
 /* Progress of naming frames, the second half of the work. */
 static void names_progress(void *argument, uint64_t done, uint64_t total)
 {
@@ -339,7 +332,10 @@ static struct err *rewrite_recording(struct finish *finish, const struct recordi
 	if (!err && finish->clipped_at < finish->index.file_size)
 		err = put_extent(finish, finish->clipped_at,
 				 finish->index.file_size - finish->clipped_at);
-	return err ? err : put_size(finish);
+	// A file that was cut is known by its size.
+	return err ? err
+		   : replace_file_patch(&finish->file, TRACE_SIZE_OFFSET, &finish->written,
+					sizeof(finish->written));
 }
 
 /* Checks that the file to be replaced is the one that was opened. */

@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/varint.h"
 #include "hosted/cleanup.h"
 #include "hosted/vec.h"
 #include "hosted/zstd_frame.h"
@@ -51,18 +50,11 @@ static bool reserve(uint8_t **bytes, size_t *capacity, size_t size)
 	return size <= *capacity || vec_grow((void **)bytes, capacity, 0, size, 1);
 }
 
-static void put_varint(struct buf *buf, uint64_t value)
-{
-	uint8_t bytes[VARINT_MAX];
-
-	buf_put(buf, bytes, (size_t)(varint_put(bytes, value) - bytes));
-}
-
 static void put_head(struct buf *head, uint8_t storage, const struct buf *headers)
 {
 	head->size = 0;
 	buf_put(head, &storage, 1);
-	put_varint(head, headers->size / sizeof(struct trace_chunk));
+	buf_varint(head, headers->size / sizeof(struct trace_chunk));
 	buf_put(head, headers->data, headers->size);
 }
 
@@ -110,7 +102,7 @@ static struct err *compress_columns(struct finish_packed *packed, const struct c
 					packed->frames + at, packed->frames_capacity - at, &got);
 		if (err)
 			return err;
-		put_varint(&packed->head, got);
+		buf_varint(&packed->head, got);
 		at += got;
 	}
 	*ret = at;

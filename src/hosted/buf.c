@@ -8,6 +8,7 @@
 
 #include "base/hex.h"
 #include "base/shown_text.h"
+#include "base/varint.h"
 
 #define STREAM_CAPACITY (64u << 10)
 
@@ -255,6 +256,13 @@ char *buf_hex_digits(char *end, uint64_t value)
 		value >>= 4;
 	} while (value);
 	return end;
+}
+
+void buf_varint(struct buf *buf, uint64_t value)
+{
+	uint8_t bytes[VARINT_MAX];
+
+	buf_put(buf, bytes, (size_t)(varint_put(bytes, value) - bytes));
 }
 
 void buf_hex(struct buf *buf, uint64_t value)

@@ -61,7 +61,8 @@ void buf_text(struct buf *buf, const char *text);
 /* Writes a text of a stranger in one line: its hidden characters become \xNN. */
 void buf_shown(struct buf *buf, const char *text, size_t size);
 void buf_u64(struct buf *buf, uint64_t value);
-void buf_hex(struct buf *buf, uint64_t value); /* lower case, without 0x */
+void buf_varint(struct buf *buf, uint64_t value); /* base/varint.h */
+void buf_hex(struct buf *buf, uint64_t value);    /* lower case, without 0x */
 /* Writes the bytes in hexadecimal (base/hex.h). */
 void buf_hex_bytes(struct buf *buf, const uint8_t *bytes, size_t size);
 /* Writes the digits, at most 16, so that they end right before `end`. Returns the first one. */

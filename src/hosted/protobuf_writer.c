@@ -2,22 +2,13 @@
 
 #include <string.h>
 
-#include "base/varint.h"
-
 /* The wire type of a field: the low three bits of its tag. */
 #define WIRE_VARINT 0
 #define WIRE_BYTES  2
 
-static void put_varint(struct buf *buf, uint64_t value)
-{
-	uint8_t bytes[VARINT_MAX];
-
-	buf_put(buf, bytes, (size_t)(varint_put(bytes, value) - bytes));
-}
-
 static void put_tag(struct buf *buf, uint32_t field, uint32_t wire)
 {
-	put_varint(buf, (uint64_t)field << 3 | wire);
+	buf_varint(buf, (uint64_t)field << 3 | wire);
 }
 
 static size_t varint_size(uint64_t value)
@@ -34,13 +25,13 @@ void protobuf_u64(struct buf *buf, uint32_t field, uint64_t value)
 	if (!value)
 		return;
 	put_tag(buf, field, WIRE_VARINT);
-	put_varint(buf, value);
+	buf_varint(buf, value);
 }
 
 static void put_bytes(struct buf *buf, uint32_t field, const void *data, size_t size)
 {
 	put_tag(buf, field, WIRE_BYTES);
-	put_varint(buf, size);
+	buf_varint(buf, size);
 	buf_put(buf, data, size);
 }
 
@@ -58,9 +49,9 @@ void protobuf_packed(struct buf *buf, uint32_t field, const uint64_t *values, si
 	for (size_t i = 0; i < count; i++)
 		size += varint_size(values[i]);
 	put_tag(buf, field, WIRE_BYTES);
-	put_varint(buf, size);
+	buf_varint(buf, size);
 	for (size_t i = 0; i < count; i++)
-		put_varint(buf, values[i]);
+		buf_varint(buf, values[i]);
 }
 
 void protobuf_message(struct buf *buf, uint32_t field, struct buf *inner)

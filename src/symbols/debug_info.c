@@ -193,13 +193,6 @@ static struct err *index_init(struct debug_index *index, Dwarf *dwarf,
 	return err;
 }
 
-static void index_deinit(struct debug_index *index)
-{
-	units_deinit(&index->listed);
-	units_deinit(&index->all);
-	debug_aranges_deinit(&index->aranges);
-}
-
 /* Makes *ret the unit at offset in .debug_info. false: no unit begins there, or it is damaged. */
 static bool begin_unit(struct debug_index *index, uint64_t offset, struct debug_unit *ret)
 {
@@ -342,7 +335,9 @@ void debug_info_destroy(struct debug_info *info)
 {
 	if (!info)
 		return;
-	index_deinit(&info->index);
+	units_deinit(&info->index.listed);
+	units_deinit(&info->index.all);
+	debug_aranges_deinit(&info->index.aranges);
 	debug_names_deinit(&info->names);
 	debug_split_deinit(&info->split);
 	dwarf_end(info->dwarf);

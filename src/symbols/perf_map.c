@@ -89,11 +89,6 @@ static struct err *apply(const struct entry *entry, struct arena *arena,
 	return NULL;
 }
 
-static int64_t nanoseconds(const struct timespec *time)
-{
-	return (int64_t)time->tv_sec * 1000000000 + time->tv_nsec;
-}
-
 /* Whether the file is the user's, written in that time, and no larger than JIT compilers write. */
 static bool is_trusted(int fd, const struct perf_map_time *time)
 {
@@ -103,7 +98,7 @@ static bool is_trusted(int fd, const struct perf_map_time *time)
 	    status.st_size > SIZE_MOST)
 		return false;
 
-	int64_t written = nanoseconds(&status.st_mtim);
+	int64_t written = (int64_t)status.st_mtim.tv_sec * 1000000000 + status.st_mtim.tv_nsec;
 
 	return written >= time->from_ns - TICK_NS && written <= time->until_ns;
 }

@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "analysis/names/symbols_section.h"
-#include "base/varint.h"
 #include "hosted/cleanup.h"
 #include "hosted/intern.h"
 #include "hosted/map.h"
@@ -49,13 +48,6 @@ static void pack_deinit(struct pack *pack)
 	buf_deinit(&pack->strings);
 	buf_deinit(&pack->modules);
 	buf_deinit(&pack->module);
-}
-
-static void put_varint(struct buf *buf, uint64_t value)
-{
-	uint8_t bytes[VARINT_MAX];
-
-	buf_put(buf, bytes, (size_t)(varint_put(bytes, value) - bytes));
 }
 
 /* *ret: the number of a string; 0: NULL. */
@@ -172,8 +164,8 @@ static struct err *put_symbols(struct pack *pack, const struct symbol *symbols, 
 {
 	struct buf *buf = &pack->module;
 
-	put_varint(buf, symbols[0].offset);
-	put_varint(buf, count);
+	buf_varint(buf, symbols[0].offset);
+	buf_varint(buf, count);
 	for (size_t i = 0; i < count; i++) {
 		uint64_t function, file;
 		struct err *err = number_of(pack, symbols[i].raw_function, &function);
@@ -182,10 +174,10 @@ static struct err *put_symbols(struct pack *pack, const struct symbol *symbols, 
 			err = number_of(pack, symbols[i].file, &file);
 		if (err)
 			return err;
-		put_varint(buf, function);
-		put_varint(buf, file << 1 | symbols[i].inlined);
+		buf_varint(buf, function);
+		buf_varint(buf, file << 1 | symbols[i].inlined);
 		if (file)
-			put_varint(buf, symbols[i].line);
+			buf_varint(buf, symbols[i].line);
 	}
 	return NULL;
 }
@@ -203,12 +195,12 @@ static struct err *put_module(struct pack *pack, const struct packed_file *file)
 		if (err)
 			return err;
 	}
-	put_varint(buf, module ? SYMBOLS_FILE : SYMBOLS_NO_MODULE);
-	put_varint(buf, path);
-	put_varint(buf, module ? module->build_id_size : 0);
+	buf_varint(buf, module ? SYMBOLS_FILE : SYMBOLS_NO_MODULE);
+	buf_varint(buf, path);
+	buf_varint(buf, module ? module->build_id_size : 0);
 	if (module)
 		buf_put(buf, module->build_id, module->build_id_size);
-	put_varint(buf, file->count);
+	buf_varint(buf, file->count);
 	buf_put(buf, pack->module.data, pack->module.size);
 	pack->module_count++;
 	return buf_finish(&pack->module);
@@ -218,7 +210,7 @@ static struct err *put_module(struct pack *pack, const struct packed_file *file)
 static struct err *put_position(struct pack *pack, struct packed_file *file, uint64_t address,
 				uint64_t *last, const struct symbol *symbols, size_t count)
 {
-	put_varint(&pack->module, address - *last);
+	buf_varint(&pack->module, address - *last);
 	*last = address;
 	file->count++;
 	return put_symbols(pack, symbols, count);
@@ -272,11 +264,11 @@ static struct err *put_all(const struct pack *pack, struct buf *ret)
 {
 	if (!pack->module_count)
 		return NULL;
-	put_varint(ret, SYMBOLS_VERSION);
-	put_varint(ret, pack->numbers.count);
-	put_varint(ret, pack->strings.size);
+	buf_varint(ret, SYMBOLS_VERSION);
+	buf_varint(ret, pack->numbers.count);
+	buf_varint(ret, pack->strings.size);
 	buf_put(ret, pack->strings.data, pack->strings.size);
-	put_varint(ret, pack->module_count);
+	buf_varint(ret, pack->module_count);
 	buf_put(ret, pack->modules.data, pack->modules.size);
 	return buf_finish(ret);
 }
