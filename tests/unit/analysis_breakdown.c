@@ -7,13 +7,14 @@
 #include <errno.h>
 #include <stdio.h>
 
-#include "analysis/breakdown/allocating.h"
-#include "analysis/breakdown/histogram.h"
+#include "analysis/names/allocating.h"
 #include "analysis/leaks/suppressed.h"
 #include "analysis/recording_memory.h"
+#include "analysis/sums/histogram.h"
 #include "base/compiler.h"
 #include "failing_malloc.h"
 #include "hosted/cleanup.h"
+#include "report/views/breakdown_view.h"
 #include "sample_recordings.h"
 
 static void allocating(void **state)
@@ -115,7 +116,11 @@ static struct err *make_all(const struct recording *recording, struct symbolized
 	cleanup(filter_match_deinit) struct filter_match match = {0};
 	cleanup(suppressed_deinit) struct suppressed suppressed = {0};
 	cleanup(suppressions_destroy_at) struct suppressions *suppressions = NULL;
-	struct seen_blocks seen = {.recording = recording, .match = &match};
+	static const enum block_groups_by keys[] = {
+		BLOCK_GROUPS_FUNCTION, BLOCK_GROUPS_FRAME,  BLOCK_GROUPS_FILE, BLOCK_GROUPS_LINE,
+		BLOCK_GROUPS_MODULE,   BLOCK_GROUPS_THREAD, BLOCK_GROUPS_SIZE};
+	struct report_subject subject = {
+		.symbolized = symbolized, .suppressed = &suppressed, .blocks = recording};
 	struct histogram histogram;
 	struct err *err = filter_match(filter, recording, symbolized, &match);
 
@@ -127,17 +132,18 @@ static struct err *make_all(const struct recording *recording, struct symbolized
 		err = suppressed_create(suppressions, recording, symbolized, &suppressed);
 	if (err)
 		return err;
-	seen.suppressed = suppressed.stacks;
-	for (int by = 0; !err && by < BREAKDOWN_COUNT; by++) {
-		struct breakdown *breakdown = NULL;
+	subject.recording = suppressed.recording;
+	subject.bits = match.words;
+	for (size_t i = 0; !err && i < ARRAY_COUNT(keys); i++) {
+		struct breakdown_view view = {
+			.by = keys[i], .metric = METRIC_TOTAL, .inclusive = i % 2};
 
-		err = breakdown_create((enum breakdown_by)by, suppressed.recording, symbolized,
-				       &seen, &breakdown);
-		if (!err)
-			breakdown_sort(breakdown, METRIC_TOTAL, by % 2);
-		breakdown_destroy(breakdown);
+		err = breakdown_view_make(&view, &subject);
+		breakdown_view_deinit(&view);
 	}
-	return err ? err : histogram_create(HISTOGRAM_LIFETIME, recording, &seen, &histogram);
+	return err ? err
+		   : histogram_create(HISTOGRAM_LIFETIME, suppressed.recording, recording,
+				      match.words, &histogram);
 }
 
 /* Allocation n fails, for every n: an error each time, and no leak. */

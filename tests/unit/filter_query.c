@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "analysis/filter/filtered.h"
+#include "base/compiler.h"
 #include "hosted/cleanup.h"
 #include "report/json/breakdown_json.h"
 #include "report/json/histogram_json.h"
@@ -44,32 +45,29 @@ static void put_blocks(struct json_writer *json, const struct filter_match *matc
 	json_end(json);
 }
 
-static struct err *put_breakdowns(struct json_writer *json, const struct report_subject *subject,
-				  const struct seen_blocks *seen)
+static struct err *put_breakdowns(struct json_writer *json, const struct report_subject *subject)
 {
+	static const enum block_groups_by keys[] = {
+		BLOCK_GROUPS_FUNCTION, BLOCK_GROUPS_FRAME,  BLOCK_GROUPS_FILE, BLOCK_GROUPS_LINE,
+		BLOCK_GROUPS_MODULE,   BLOCK_GROUPS_THREAD, BLOCK_GROUPS_SIZE};
 	struct err *err = NULL;
 
-	for (int by = 0; !err && by < BREAKDOWN_COUNT; by++) {
-		struct breakdown_view view = {.metric = METRIC_PEAK};
-		struct breakdown *breakdown = NULL;
+	for (size_t i = 0; !err && i < ARRAY_COUNT(keys); i++) {
+		struct breakdown_view view = {.by = keys[i], .metric = METRIC_PEAK};
 
-		err = breakdown_create((enum breakdown_by)by, subject->recording,
-				       subject->symbolized, seen, &breakdown);
-		if (err)
-			break;
-		breakdown_sort(breakdown, METRIC_PEAK, false);
-		view.breakdown = breakdown;
-		json_key(json, breakdown_info((enum breakdown_by)by)->name);
-		json_object(json);
-		breakdown_json_write(json, &view);
-		json_end(json);
-		breakdown_destroy(breakdown);
+		err = breakdown_view_make(&view, subject);
+		if (!err) {
+			json_key(json, block_groups_word(keys[i]));
+			json_object(json);
+			breakdown_json_write(json, &view);
+			json_end(json);
+		}
+		breakdown_view_deinit(&view);
 	}
 	return err;
 }
 
-static struct err *put_histograms(struct json_writer *json, const struct report_subject *subject,
-				  const struct seen_blocks *seen)
+static struct err *put_histograms(struct json_writer *json, const struct report_subject *subject)
 {
 	static const char *const names[] = {"size_histogram", "lifetime_histogram"};
 	struct err *err = NULL;
@@ -77,7 +75,8 @@ static struct err *put_histograms(struct json_writer *json, const struct report_
 	for (int of = 0; !err && of < 2; of++) {
 		struct histogram histogram;
 
-		err = histogram_create((enum histogram_of)of, subject->recording, seen, &histogram);
+		err = histogram_create((enum histogram_of)of, subject->recording, subject->blocks,
+				       subject->bits, &histogram);
 		if (err)
 			break;
 		json_key(json, names[of]);
@@ -109,8 +108,9 @@ static struct err *answer(const struct recording *recording, struct symbolized *
 			.recording = filtered,
 			.symbolized = symbolized,
 			.filter = &report,
+			.blocks = recording,
+			.bits = match.words,
 		};
-		struct seen_blocks seen = {.recording = recording, .match = &match};
 		cleanup(json_stacks_deinit) struct json_stacks stacks = {0};
 
 		put_blocks(json, &match);
@@ -118,9 +118,9 @@ static struct err *answer(const struct recording *recording, struct symbolized *
 		json_stacks_init(&stacks, subject.recording, subject.symbolized, true);
 		err = json_report_write(json, &stacks, &subject, METRIC_PEAK, 0);
 		if (!err && all)
-			err = put_breakdowns(json, &subject, &seen);
+			err = put_breakdowns(json, &subject);
 		if (!err && all)
-			err = put_histograms(json, &subject, &seen);
+			err = put_histograms(json, &subject);
 	}
 	recording_close(filtered);
 	filter_destroy(filter);

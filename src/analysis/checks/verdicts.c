@@ -1,17 +1,14 @@
 #include "analysis/checks/verdicts.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "analysis/blocks/block_bits.h"
-#include "analysis/breakdown/places.h"
 #include "analysis/diff/diff_rows.h"
 #include "analysis/filter/moment.h"
 #include "analysis/findings/findings.h"
 #include "analysis/findings/shape_sums.h"
+#include "analysis/groups/places.h"
 #include "analysis/leaks/suppressed.h"
-#include "hosted/arena.h"
-#include "hosted/buf.h"
 #include "hosted/cleanup.h"
 
 static const struct check_info checks[] = {
@@ -28,38 +25,15 @@ const struct check_info *check_info(enum check check)
 
 /* What is the same for all metrics. Zeroed: empty. */
 struct grown {
-	struct diff *diff;     /* both recordings; NULL: not made yet */
-	struct places places;  /* of the newer one, which has more */
-	const char **function; /* of each place its function's name */
-	struct arena names;
+	struct diff *diff;    /* both recordings; NULL: not made yet */
+	struct places places; /* of the newer one, which has more */
 };
 
 static void grown_deinit(struct grown *grown)
 {
 	diff_destroy(grown->diff);
 	places_deinit(&grown->places);
-	free(grown->function);
-	arena_deinit(&grown->names);
 	*grown = (struct grown){0};
-}
-
-static struct err *name_places(struct grown *grown)
-{
-	cleanup(buf_deinit) struct buf name = BUF_EMPTY;
-
-	grown->function = calloc(grown->places.count + 1u, sizeof(*grown->function));
-	if (!grown->function)
-		return err_no_memory();
-	for (uint32_t i = 0; i < grown->places.count; i++) {
-		name.size = 0;
-		breakdown_put_name(&name, BREAKDOWN_FUNCTION, grown->places.items[i].code.frame);
-		if (!buf_string(&name))
-			return buf_finish(&name);
-		grown->function[i] = arena_text(&grown->names, name.data);
-		if (!grown->function[i])
-			return err_no_memory();
-	}
-	return NULL;
 }
 
 static struct err *compare_recordings(const struct check_baseline *baseline,
@@ -72,9 +46,7 @@ static struct err *compare_recordings(const struct check_baseline *baseline,
 	};
 	struct err *err = diff_create(sides, &ret->diff);
 
-	if (!err)
-		err = places_create(recording, symbolized, METRIC_CALLS, &ret->places);
-	return err ? err : name_places(ret);
+	return err ? err : places_create(recording, symbolized, METRIC_CALLS, &ret->places);
 }
 
 /*
@@ -89,7 +61,7 @@ static const struct named_frame *find_line(const struct grown *grown, const char
 	for (uint32_t i = 0; i < grown->places.count; i++) {
 		const struct place *place = &grown->places.items[i];
 
-		if (strcmp(grown->function[i], function) == 0 &&
+		if (strcmp(place->name, function) == 0 &&
 		    (!most ||
 		     metric_of_site(metric, &place->sum) > metric_of_site(metric, &most->sum)))
 			most = place;

@@ -3,17 +3,12 @@
 #include <stdlib.h>
 
 #include "analysis/names/own_code.h"
-#include "hosted/buf.h"
 #include "hosted/cleanup.h"
-#include "hosted/intern.h"
-#include "hosted/map.h"
-
-CLEANUP_DEFINE(struct breakdown *, breakdown_destroy);
 
 void diff_rows_deinit(struct diff_rows *rows)
 {
 	free(rows->items);
-	breakdown_destroy(rows->breakdown);
+	block_groups_deinit(&rows->groups);
 	*rows = (struct diff_rows){0};
 }
 
@@ -47,80 +42,37 @@ static int by_change(const void *left, const void *right, void *argument)
 	return (*a > *b) - (*a < *b);
 }
 
-/* For each row the site that changed most of those that it is called after. */
-struct lines {
-	const struct diff *diff;
-	enum metric metric;
-	struct intern names;
-	struct map rows; /* from an interned name to the row */
-	uint64_t *most;  /* for each row: by how much that site changed */
-};
-
-static void lines_deinit(struct lines *lines)
-{
-	intern_deinit(&lines->names);
-	map_deinit(&lines->rows);
-	free(lines->most);
-}
-
-static struct err *prepare_lines(struct lines *lines, const struct diff_rows *rows)
-{
-	lines->most = calloc(rows->count + 1u, sizeof(*lines->most));
-	if (!lines->most)
-		return err_no_memory();
-	for (uint32_t i = 0; i < rows->count; i++) {
-		const char *name = intern_text(&lines->names, rows->items[i].name);
-		uint64_t *row = name ? map_put(&lines->rows, (uintptr_t)name) : NULL;
-
-		if (!row)
-			return err_no_memory();
-		*row = i;
-	}
-	return NULL;
-}
-
-/* Takes the site's line for the row of its function, if it changed more than those before it. */
-static struct err *offer_line(struct lines *lines, struct diff_rows *rows, struct buf *scratch,
-			      const struct site *before, const struct site *after)
-{
-	uint64_t change = size_of((int64_t)(metric_of_site(lines->metric, after) -
-					    metric_of_site(lines->metric, before)));
-	struct own_code code;
-	const char *name;
-	uint64_t row;
-	struct err *err = own_code_of_stack(lines->diff->symbolized, after->stack, &code);
-
-	if (err)
-		return err;
-	scratch->size = 0;
-	breakdown_put_name(scratch, BREAKDOWN_FUNCTION, code.frame);
-	name = buf_string(scratch) ? intern_text(&lines->names, scratch->data) : NULL;
-	if (!name)
-		return err_no_memory();
-	row = map_get(&lines->rows, (uintptr_t)name);
-	if (row != MAP_NONE && code.frame && change > lines->most[row]) {
-		lines->most[row] = change;
-		rows->items[row].frame = code.frame;
-	}
-	return NULL;
-}
-
 /*
  * Functions of one name may lie in several files: a row shows the line of the place that changed
  * most.
  */
 static struct err *find_lines(const struct diff *diff, struct diff_rows *rows, enum metric metric)
 {
-	cleanup(lines_deinit) struct lines lines = {.diff = diff, .metric = metric};
-	cleanup(buf_deinit) struct buf scratch = BUF_EMPTY;
+	auto_free uint64_t *most = calloc(rows->count + 1u, sizeof(*most));
 	uint32_t count;
 	const struct site *before = recording_sites(diff->sides[DIFF_BEFORE], &count);
 	const struct site *after = recording_sites(diff->sides[DIFF_AFTER], &count);
-	struct err *err = prepare_lines(&lines, rows);
 
-	for (uint32_t i = 0; !err && i < count; i++)
-		err = offer_line(&lines, rows, &scratch, &before[i], &after[i]);
-	return err;
+	if (!most)
+		return err_no_memory();
+	for (uint32_t i = 0; i < count; i++) {
+		uint64_t change = size_of((int64_t)(metric_of_site(metric, &after[i]) -
+						    metric_of_site(metric, &before[i])));
+		uint32_t row = rows->groups.group_of[i];
+		struct own_code code;
+		struct err *err = NULL;
+
+		if (change <= most[row])
+			continue;
+		err = own_code_of_stack(diff->symbolized, after[i].stack, &code);
+		if (err)
+			return err;
+		if (!code.frame)
+			continue;
+		most[row] = change;
+		rows->items[row].frame = code.frame;
+	}
+	return NULL;
 }
 
 /* Keeps the rows that changed, sorted. */
@@ -146,32 +98,31 @@ static struct err *sort(struct diff_rows *rows, enum metric metric)
 	return NULL;
 }
 
-/* Both sides have the same sites in the same order, so their rows have the same order, too. */
-static struct err *from_breakdowns(const struct diff *diff, enum breakdown_by by,
-				   struct diff_rows *rows)
+/* All functions of the stacks are groups, so that equal changes are in the order of the stacks. */
+static struct err *from_groups(const struct diff *diff, enum block_groups_by by,
+			       struct diff_rows *rows)
 {
-	cleanup(breakdown_destroy_at) struct breakdown *after = NULL;
-	struct err *err;
+	struct err *err = block_groups_create_inclusive(diff->sides[DIFF_AFTER], diff->symbolized,
+							by, NULL, NULL, &rows->groups);
 
-	err = breakdown_create(by, diff->sides[DIFF_BEFORE], diff->symbolized, NULL,
-			       &rows->breakdown);
-	if (!err)
-		err = breakdown_create(by, diff->sides[DIFF_AFTER], diff->symbolized, NULL, &after);
 	if (err)
 		return err;
-	rows->items = malloc((after->count + 1u) * sizeof(*rows->items));
+	rows->items = calloc(rows->groups.count + 1u, sizeof(*rows->items));
 	if (!rows->items)
 		return err_no_memory();
-	rows->count = after->count;
-	for (uint32_t i = 0; i < after->count; i++) {
-		const struct breakdown_row *before = &rows->breakdown->rows[i];
+	rows->count = rows->groups.count;
+	for (uint32_t i = 0; i < rows->count; i++)
+		rows->items[i] = (struct diff_row){.name = rows->groups.names[i],
+						   .frame = rows->groups.frames[i],
+						   .stack = RECORDING_NONE};
+	for (int side = 0; side < DIFF_SIDES; side++) {
+		uint32_t count;
+		const struct site *sites = recording_sites(diff->sides[side], &count);
 
-		rows->items[i] = (struct diff_row){
-			.sums = {before->own, after->rows[i].own},
-			.name = before->name,
-			.frame = before->frame,
-			.stack = RECORDING_NONE,
-		};
+		// Both sides have the same sites, so that they have the same groups.
+		for (uint32_t i = 0; i < count; i++)
+			metric_add_site(&rows->items[rows->groups.group_of[i]].sums[side],
+					&sites[i]);
 	}
 	return NULL;
 }
@@ -204,18 +155,18 @@ static struct err *from_sites(const struct diff *diff, struct diff_rows *rows)
 struct err *diff_rows_create(const struct diff *diff, enum diff_by by, enum metric metric,
 			     struct diff_rows *ret)
 {
-	static const enum breakdown_by breakdowns[] = {
-		[DIFF_BY_FUNCTION] = BREAKDOWN_FUNCTION,
-		[DIFF_BY_FILE] = BREAKDOWN_FILE,
-		[DIFF_BY_MODULE] = BREAKDOWN_MODULE,
+	static const enum block_groups_by keys[] = {
+		[DIFF_BY_FUNCTION] = BLOCK_GROUPS_FUNCTION,
+		[DIFF_BY_FILE] = BLOCK_GROUPS_FILE,
+		[DIFF_BY_MODULE] = BLOCK_GROUPS_MODULE,
 	};
-	struct err *err = by == DIFF_BY_SITE ? from_sites(diff, ret)
-					     : from_breakdowns(diff, breakdowns[by], ret);
+	struct err *err =
+		by == DIFF_BY_SITE ? from_sites(diff, ret) : from_groups(diff, keys[by], ret);
 
-	if (!err)
-		err = sort(ret, metric);
 	if (!err && by == DIFF_BY_FUNCTION)
 		err = find_lines(diff, ret, metric);
+	if (!err)
+		err = sort(ret, metric);
 	if (err)
 		diff_rows_deinit(ret);
 	return err;

@@ -2,14 +2,15 @@
 #ifndef MALLOW_ANALYSIS_DIFF_DIFF_ROWS_H
 #define MALLOW_ANALYSIS_DIFF_DIFF_ROWS_H
 
-#include "analysis/breakdown/breakdown.h"
 #include "analysis/diff/diff.h"
+#include "analysis/groups/block_groups.h"
+#include "analysis/sites/metric.h"
 
 enum diff_by { DIFF_BY_FUNCTION, DIFF_BY_SITE, DIFF_BY_FILE, DIFF_BY_MODULE };
 
 struct diff_row {
-	struct site sums[DIFF_SIDES]; /* own sums, as of breakdown rows; of a site its sums */
-	/* By function, file and module: as in struct breakdown_row. By site: NULL. */
+	struct site sums[DIFF_SIDES]; /* of what it asked for itself; of a site its sums */
+	/* By function, file and module: as in struct block_groups. By site: NULL. */
 	const char *name;
 	/*
 	 * A frame of it: of a function the line that changed most, of a site what it is called
@@ -24,7 +25,7 @@ struct diff_row {
 struct diff_rows {
 	struct diff_row *items;
 	uint32_t count;
-	struct breakdown *breakdown; /* has the names */
+	struct block_groups groups; /* has the names */
 };
 
 /*

@@ -2,187 +2,188 @@
 
 #include <stdlib.h>
 
-#include "analysis/breakdown/allocating.h"
-#include "analysis/breakdown/breakdown.h"
-#include "analysis/breakdown/place_finder.h"
-#include "analysis/groups/block_values.h"
-#include "analysis/names/own_code.h"
+#include "analysis/blocks/block_bits.h"
+#include "analysis/filter/filter_pools.h"
+#include "analysis/groups/site_groups.h"
+#include "base/first_where.h"
 #include "hosted/cleanup.h"
 #include "hosted/map.h"
+#include "hosted/parallel.h"
 
-void block_groups_deinit(struct block_groups *groups)
+/* Operations are numbers below this. */
+#define ENTRIES (TRACE_OP_MASK + 1)
+
+/* Fewer blocks than this are not worth a thread. */
+#define PIECE_MIN ((uint64_t)1 << 16)
+
+/* The last group that begins at that value or before. The first one begins at 0. */
+static uint32_t find_bound(const struct block_groups *groups, uint64_t value)
 {
-	free(groups->group_of);
-	free(groups->names);
-	free(groups->frames);
-	free(groups->calls);
-	free(groups->bounds);
-	free(groups->marks);
-	free(groups->made_column);
-	intern_deinit(&groups->intern);
-	*groups = (struct block_groups){0};
+	return first_where(i, 1, groups->count, groups->bounds[i] > value) - 1;
 }
 
-struct naming_groups {
-	struct symbolized *symbolized;
-	struct block_groups *groups;
-	enum breakdown_by by;
-	struct map by_name; /* from a name's address to its group */
-	struct place_finder places;
-	struct buf scratch;
+static uint32_t class_of_life(const struct block_groups *groups, uint64_t allocated, uint64_t freed)
+{
+	// The last group is what was never freed.
+	if (freed == TIME_NEVER)
+		return groups->count - 1;
+	return (uint32_t)scale_class(&groups->scale, freed > allocated ? freed - allocated : 0);
+}
+
+/* The function that was called, whether it got a block or none. */
+static uint32_t entry_of(uint8_t operation)
+{
+	if (operation == TRACE_OP_REALLOC)
+		return TRACE_OP_REALLOC_NULL;
+	return operation == TRACE_OP_REALLOCARRAY ? TRACE_OP_REALLOCARRAY_NULL
+						  : operation % ENTRIES;
+}
+
+uint32_t block_groups_of_value(const struct block_groups *groups,
+			       const struct block_columns *blocks, uint64_t i)
+{
+	uint32_t last = groups->count - 1;
+
+	switch (groups->by) {
+	case BLOCK_GROUPS_SIZE:
+		return groups->bounds ? find_bound(groups, blocks->size[i])
+				      : (uint32_t)scale_class(&groups->scale, blocks->size[i]);
+	case BLOCK_GROUPS_LIFETIME:
+		return class_of_life(groups, blocks->allocated_ns[i], blocks->freed_ns[i]);
+	case BLOCK_GROUPS_TIME:
+	case BLOCK_GROUPS_MARK:
+		return find_bound(groups, blocks->allocated_ns[i]);
+	case BLOCK_GROUPS_TAG:
+		return find_bound(groups, blocks->tag[i]);
+	case BLOCK_GROUPS_FREE_THREAD:
+		return blocks->free_thread[i] < last ? blocks->free_thread[i] : last;
+	case BLOCK_GROUPS_ENTRY:
+		return entry_of(blocks->entry[i]);
+	default:
+		return 0;
+	}
+}
+
+/* Where the parts of the run begin: one nanosecond after the part before ends, which is inclusive.
+ */
+static struct err *make_times(const struct recording *recording, struct block_groups *groups)
+{
+	unsigned __int128 run = recording_facts(recording)->duration_ns;
+
+	groups->bounds = calloc(BLOCK_GROUPS_TIMES, sizeof(*groups->bounds));
+	if (!groups->bounds)
+		return err_no_memory();
+	for (uint32_t i = 1; i < BLOCK_GROUPS_TIMES; i++)
+		groups->bounds[i] = (uint64_t)(run * i / BLOCK_GROUPS_TIMES) + 1;
+	groups->count = BLOCK_GROUPS_TIMES;
+	return NULL;
+}
+
+/* The first group is what comes before all marks. */
+static struct err *make_marks(const struct recording *recording, struct block_groups *groups)
+{
+	uint32_t count;
+	const struct recorded_mark *marks = recording_marks(recording, &count);
+
+	if (!count)
+		return err_create("the recording has no marks");
+	groups->bounds = calloc((size_t)count + 1, sizeof(*groups->bounds));
+	groups->marks = calloc(count, sizeof(*groups->marks));
+	if (!groups->bounds || !groups->marks)
+		return err_no_memory();
+	for (uint32_t i = 0; i < count; i++) {
+		groups->bounds[i + 1] = marks[i].time_ns;
+		groups->marks[i] = marks[i].name;
+	}
+	groups->count = count + 1;
+	return NULL;
+}
+
+static int compare_numbers(const void *left, const void *right)
+{
+	uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
+
+	return (a > b) - (a < b);
+}
+
+/* Makes a group of each of these values, in their order. */
+static struct err *take_bounds(const struct map *values, struct block_groups *groups)
+{
+	groups->bounds = malloc(values->count * sizeof(*groups->bounds));
+	if (!groups->bounds)
+		return err_no_memory();
+	for (size_t i = 0; i < map_size(values); i++)
+		if (values->entries[i].value != MAP_NONE)
+			groups->bounds[groups->count++] = values->entries[i].key;
+	qsort(groups->bounds, groups->count, sizeof(*groups->bounds), compare_numbers);
+	return NULL;
+}
+
+/* Tag 0 is a group even if no block has it, so that the first group begins at 0. */
+static struct err *make_tags(const struct recording *recording, struct block_groups *groups)
+{
+	const struct block_columns *blocks = recording_blocks(recording);
+	cleanup(map_deinit) struct map tags = {0};
+	uint64_t *place = map_put(&tags, 0);
+	uint32_t latest = 0;
+
+	if (!blocks->tag)
+		return err_create("the recording has no tags");
+	for (uint64_t i = 0; place && i < blocks->count; i++) {
+		*place = 0;
+		// A thread keeps its tag for many blocks.
+		if (blocks->tag[i] != latest)
+			place = map_put(&tags, latest = blocks->tag[i]);
+	}
+	if (!place)
+		return err_no_memory();
+	*place = 0;
+	return take_bounds(&tags, groups);
+}
+
+struct finding_pools {
+	const struct filter_pool *all;
+	const struct block_columns *blocks;
+	uint32_t *column, none;
+	uint64_t length; /* blocks of a piece */
 };
 
-static void naming_groups_deinit(struct naming_groups *naming)
+static void find_pools(void *argument, size_t number)
 {
-	map_deinit(&naming->by_name);
-	place_finder_deinit(&naming->places);
-	buf_deinit(&naming->scratch);
-}
+	const struct finding_pools *finding = argument;
+	uint64_t begin = number * finding->length, end = begin + finding->length;
 
-/* *ret: what a frame is called. */
-static struct err *find_name(struct naming_groups *naming, const struct named_frame *frame,
-			     const char **ret)
-{
-	struct buf *scratch = &naming->scratch;
+	if (end > finding->blocks->count)
+		end = finding->blocks->count;
+	for (uint64_t i = begin; i < end; i++) {
+		const struct pool_birth *birth = filter_pool_find(finding->all, finding->blocks, i);
 
-	scratch->size = 0;
-	breakdown_put_name(scratch, naming->by, frame);
-	*ret = buf_string(scratch)
-		       ? intern_bytes(&naming->groups->intern, scratch->data, scratch->size)
-		       : NULL;
-	return *ret ? NULL : err_no_memory();
-}
-
-/* *ret: the group that the frame names, made if it is new. */
-static struct err *find_group(struct naming_groups *naming, const struct named_frame *frame,
-			      uint32_t *ret)
-{
-	struct block_groups *groups = naming->groups;
-	const char *name;
-	struct err *err = find_name(naming, frame, &name);
-	uint64_t *number;
-
-	if (err)
-		return err;
-	number = map_put(&naming->by_name, (uintptr_t)name);
-	if (!number)
-		return err_no_memory();
-	if (*number == MAP_NONE) {
-		groups->names[groups->count] = name;
-		groups->frames[groups->count] = frame;
-		*number = groups->count++;
+		finding->column[i] = birth ? (uint32_t)birth->pool : finding->none;
 	}
-	*ret = (uint32_t)*number;
-	return NULL;
 }
 
-/* *ret: the group of the place that a stack is of, made if it is new. */
-static struct err *find_place(struct naming_groups *naming, uint32_t stack, uint32_t *ret)
+/* The last group is what no pool handed out memory of. */
+static struct err *make_pools(const struct recording *recording, struct block_groups *groups)
 {
-	struct block_groups *groups = naming->groups;
-	struct own_code code;
-	struct err *err = own_code_of_stack(naming->symbolized, stack, &code);
-
-	if (!err)
-		err = place_finder_find(&naming->places, &code, ret);
-	if (err || *ret < groups->count)
-		return err;
-	groups->frames[*ret] = code.frame;
-	groups->calls[*ret] = code.call;
-	groups->count++;
-	return find_name(naming, code.frame, &groups->names[*ret]);
-}
-
-/*
- * *ret: the frame that a stack counts for by module: the innermost that is no part of the
- * allocator, else the innermost. NULL: the stack is empty.
- */
-static struct err *find_caller(struct symbolized *symbolized, uint32_t stack,
-			       const struct named_frame **ret)
-{
-	const struct named_frame *innermost = NULL, *caller = NULL;
-	uint32_t unused;
-	const struct stack_node *nodes =
-		recording_stacks(symbolized_recording(symbolized), &unused);
-
-	for (uint32_t node = stack; node != RECORDING_NONE && !caller; node = nodes[node].parent) {
-		const struct named_frame *lines;
-		size_t count;
-		struct err *err = symbolized_frame(symbolized, nodes[node].frame, &lines, &count);
-
-		if (err)
-			return err;
-		if (!innermost)
-			innermost = lines;
-		for (size_t i = 0; i < count && !caller; i++)
-			if (!lines[i].has_symbol || !allocating_function(lines[i].function))
-				caller = &lines[i];
-	}
-	*ret = caller ? caller : innermost;
-	return NULL;
-}
-
-/* *ret: the frame that a stack counts for; NULL: it is empty. */
-static struct err *find_frame(const struct naming_groups *naming, uint32_t stack,
-			      const struct named_frame **ret)
-{
-	struct own_code code;
+	cleanup(filter_pool_deinit) struct filter_pool all = {0};
+	const struct block_columns *blocks = recording_blocks(recording);
+	size_t count = parallel_pieces(blocks->count, PIECE_MIN);
+	struct finding_pools finding = {&all, blocks, NULL, 0, blocks->count / count + 1};
 	struct err *err;
 
-	if (naming->by == BREAKDOWN_MODULE)
-		return find_caller(naming->symbolized, stack, ret);
-	err = own_code_of_stack(naming->symbolized, stack, &code);
-	if (!err)
-		*ret = code.frame;
-	return err;
-}
-
-/* Groups sites by what a frame of theirs is called, or by place. There are no more groups than
- * sites. */
-static struct err *group_sites(const struct recording *recording, struct symbolized *symbolized,
-			       enum breakdown_by by, struct block_groups *groups)
-{
-	cleanup(naming_groups_deinit) struct naming_groups naming = {
-		.symbolized = symbolized,
-		.groups = groups,
-		.by = by,
-		.places.scratch = BUF_EMPTY,
-	};
-	bool place = groups->by == BLOCK_GROUPS_PLACE;
-	struct err *err = NULL;
-	uint32_t count;
-	const struct site *sites = recording_sites(recording, &count);
-
-	groups->group_of = malloc(((size_t)count + 1) * sizeof(*groups->group_of));
-	groups->names = malloc(((size_t)count + 1) * sizeof(*groups->names));
-	groups->frames = malloc(((size_t)count + 1) * sizeof(*groups->frames));
-	groups->calls = place ? malloc(((size_t)count + 1) * sizeof(*groups->calls)) : NULL;
-	if (!groups->group_of || !groups->names || !groups->frames || (place && !groups->calls))
+	recording_pools(recording, &finding.none);
+	if (!finding.none)
+		return err_create("the recording has no pools");
+	err = filter_pool_create(recording, NULL, &all);
+	if (err)
+		return err;
+	finding.column = malloc((blocks->count + 1) * sizeof(*finding.column));
+	if (!finding.column)
 		return err_no_memory();
-	groups->column = recording_blocks(recording)->site;
-	for (uint32_t i = 0; !err && i < count; i++) {
-		const struct named_frame *frame;
-
-		if (place) {
-			err = find_place(&naming, sites[i].stack, &groups->group_of[i]);
-			continue;
-		}
-		err = find_frame(&naming, sites[i].stack, &frame);
-		if (!err)
-			err = find_group(&naming, frame, &groups->group_of[i]);
-	}
-	return err;
-}
-
-const char *block_groups_word(enum block_groups_by by)
-{
-	static const char *const words[] = {
-#define BLOCK_GROUPS(NAME, name) name,
-#include "analysis/groups/block_groups.def"
-#undef BLOCK_GROUPS
-	};
-
-	return words[by];
+	parallel_run(find_pools, &finding, count);
+	groups->column = groups->made_column = finding.column;
+	groups->count = finding.none + 1;
+	return NULL;
 }
 
 static struct err *make(const struct recording *recording, struct symbolized *symbolized,
@@ -194,25 +195,40 @@ static struct err *make(const struct recording *recording, struct symbolized *sy
 	case BLOCK_GROUPS_FATE:
 		groups->count = FATE_COUNT;
 		return NULL;
-	case BLOCK_GROUPS_THREAD:
-		groups->column = blocks->thread;
-		recording_threads(recording, &groups->count);
-		return NULL;
 	case BLOCK_GROUPS_SITE:
 		groups->column = blocks->site;
 		recording_sites(recording, &groups->count);
 		return NULL;
-	case BLOCK_GROUPS_PLACE:
-	case BLOCK_GROUPS_FUNCTION:
-		return group_sites(recording, symbolized, BREAKDOWN_FUNCTION, groups);
-	case BLOCK_GROUPS_FILE:
-		return group_sites(recording, symbolized, BREAKDOWN_FILE, groups);
-	case BLOCK_GROUPS_LINE:
-		return group_sites(recording, symbolized, BREAKDOWN_LINE, groups);
-	case BLOCK_GROUPS_MODULE:
-		return group_sites(recording, symbolized, BREAKDOWN_MODULE, groups);
+	case BLOCK_GROUPS_THREAD:
+		groups->column = blocks->thread;
+		recording_threads(recording, &groups->count);
+		return NULL;
+	case BLOCK_GROUPS_FREE_THREAD:
+		// The last group is what no thread freed.
+		recording_threads(recording, &groups->count);
+		groups->count++;
+		return NULL;
+	case BLOCK_GROUPS_SIZE:
+		scale_of_sizes(&groups->scale);
+		groups->count = (uint32_t)groups->scale.count;
+		return NULL;
+	case BLOCK_GROUPS_LIFETIME:
+		scale_of_times(&groups->scale);
+		groups->count = (uint32_t)groups->scale.count + 1;
+		return NULL;
+	case BLOCK_GROUPS_TIME:
+		return make_times(recording, groups);
+	case BLOCK_GROUPS_MARK:
+		return make_marks(recording, groups);
+	case BLOCK_GROUPS_TAG:
+		return make_tags(recording, groups);
+	case BLOCK_GROUPS_POOL:
+		return make_pools(recording, groups);
+	case BLOCK_GROUPS_ENTRY:
+		groups->count = ENTRIES;
+		return NULL;
 	default:
-		return block_values_create(recording, groups);
+		return site_groups_create(recording, symbolized, false, NULL, NULL, groups);
 	}
 }
 
@@ -228,4 +244,105 @@ struct err *block_groups_create(const struct recording *recording, struct symbol
 	*ret = groups;
 	groups = (struct block_groups){0};
 	return NULL;
+}
+
+struct err *block_groups_create_inclusive(const struct recording *recording,
+					  struct symbolized *symbolized, enum block_groups_by by,
+					  block_groups_member *member, void *argument,
+					  struct block_groups *ret)
+{
+	cleanup(block_groups_deinit) struct block_groups groups = {.by = by,
+								   .recording = recording};
+	struct err *err =
+		site_groups_create(recording, symbolized, true, member, argument, &groups);
+
+	if (err)
+		return err;
+	*ret = groups;
+	groups = (struct block_groups){0};
+	return NULL;
+}
+
+struct err *block_groups_create_sizes(const struct recording *recording, const uint64_t *bits,
+				      uint32_t most, struct block_groups *ret)
+{
+	cleanup(block_groups_deinit) struct block_groups groups = {.by = BLOCK_GROUPS_SIZE,
+								   .recording = recording};
+	const struct block_columns *blocks = recording_blocks(recording);
+	cleanup(map_deinit) struct map sizes = {0};
+	struct err *err;
+
+	for (uint64_t i = block_bits_next(bits, blocks->count, 0);
+	     i < blocks->count && sizes.count <= most;
+	     i = block_bits_next(bits, blocks->count, i + 1)) {
+		uint64_t *place = map_put(&sizes, blocks->size[i]);
+
+		if (!place)
+			return err_no_memory();
+		*place = 0;
+	}
+	err = sizes.count && sizes.count <= most ? take_bounds(&sizes, &groups)
+						 : make(recording, NULL, &groups);
+	if (err)
+		return err;
+	*ret = groups;
+	groups = (struct block_groups){0};
+	return NULL;
+}
+
+const char *block_groups_word(enum block_groups_by by)
+{
+	static const char *const words[] = {
+#define BLOCK_GROUPS(NAME, name) name,
+#include "analysis/groups/block_groups.def"
+#undef BLOCK_GROUPS
+	};
+
+	return words[by];
+}
+
+void block_groups_deinit(struct block_groups *groups)
+{
+	free(groups->group_of);
+	free(groups->names);
+	free(groups->frames);
+	free(groups->calls);
+	free(groups->bounds);
+	free(groups->marks);
+	free(groups->made_column);
+	intern_deinit(&groups->intern);
+	*groups = (struct block_groups){0};
+}
+
+static bool range_of_class(const struct block_groups *groups, uint32_t group, uint64_t *least,
+			   uint64_t *largest)
+{
+	if (group >= groups->scale.count)
+		return false;
+	*least = scale_lowest(&groups->scale, group);
+	*largest = groups->scale.highest[group];
+	return true;
+}
+
+bool block_groups_range(const struct block_groups *groups, uint32_t group, uint64_t *least,
+			uint64_t *largest)
+{
+	bool last = group + 1 == groups->count;
+
+	if (groups->scale.count)
+		return range_of_class(groups, group, least, largest);
+	switch (groups->by) {
+	case BLOCK_GROUPS_TIME:
+	case BLOCK_GROUPS_MARK:
+		*least = groups->bounds[group];
+		*largest = last ? recording_facts(groups->recording)->duration_ns
+				: groups->bounds[group + 1] - 1;
+		return true;
+	case BLOCK_GROUPS_SIZE:
+	case BLOCK_GROUPS_TAG:
+		*least = *largest = groups->bounds[group];
+		return true;
+	default:
+		return false;
+	}
 }

@@ -5,7 +5,7 @@
 #ifndef MALLOW_ANALYSIS_GROUPS_BLOCK_GROUPS_H
 #define MALLOW_ANALYSIS_GROUPS_BLOCK_GROUPS_H
 
-#include "analysis/breakdown/scale.h"
+#include "analysis/groups/scale.h"
 #include "analysis/names/symbolized.h"
 #include "analysis/recording.h"
 #include "hosted/intern.h"
@@ -34,8 +34,10 @@ struct block_groups {
 	uint32_t *group_of;
 	uint32_t count;
 	/*
-	 * Of each group, by place, function, file, line and module: as a breakdown calls it, a
-	 * place after its function. Else NULL.
+	 * Of each group, by place, function, frame, file, line and module: what it is called, a
+	 * place after its function. A function in another module than the program's is followed by
+	 * that module in brackets. A function without a symbol, or a file that is not known, is
+	 * only the module in brackets. Else NULL.
 	 */
 	const char **names;
 	/* If there are names: a frame of each group; NULL: there was no stack. */
@@ -43,24 +45,53 @@ struct block_groups {
 	const struct named_frame **calls; /* by place: the call made there; NULL: none. Else NULL */
 	struct intern intern;             /* has the names */
 
-	/* For groups by a value: block_values.c. */
+	/* For groups by a value. */
 	struct scale scale;    /* by size and lifetime */
-	uint64_t *bounds;      /* by time and mark: where each group begins; by tag: each tag */
+	uint64_t *bounds;      /* by time and mark: where each begins; by tag and few sizes: each */
 	const char **marks;    /* by mark: the names of all groups but the first */
 	uint32_t *made_column; /* by pool: owned */
 	const struct recording *recording;
 };
 
 /*
- * By function, file, line and module a block is in the group of what a breakdown (breakdown.h)
- * counts it for, by place in that of a row of the report (places.h). late_ns: for fates.
- * symbolized: for these and sites; it may be NULL by anything else, and must outlive the groups.
- * The groups live no longer than the recording. An error: no memory, or the recording knows no
- * marks, tags or pools.
+ * By function, frame, file, line and module a block is in the group of the frame that asked for it
+ * (site_groups.h), by place in that of a row of the report (places.h). late_ns: for fates.
+ * symbolized: for these; it may be NULL by anything else, and must outlive the groups. The groups
+ * live no longer than the recording. An error: no memory, or the recording knows no marks, tags or
+ * pools.
  */
 struct err *block_groups_create(const struct recording *recording, struct symbolized *symbolized,
 				enum block_groups_by by, uint64_t late_ns,
 				struct block_groups *ret);
+
+/*
+ * Is told of a group and a site whose stack the group is in: of each pair once, of the sites in
+ * their order.
+ */
+typedef void block_groups_member(void *argument, uint32_t group, uint32_t site);
+
+/* Whether groups are of frames, so that a stack has several: block_groups_create_inclusive(). */
+static inline bool block_groups_are_frames(enum block_groups_by by)
+{
+	return by == BLOCK_GROUPS_FUNCTION || by == BLOCK_GROUPS_FRAME || by == BLOCK_GROUPS_FILE ||
+	       by == BLOCK_GROUPS_LINE || by == BLOCK_GROUPS_MODULE;
+}
+
+/*
+ * By one of these: blocks are in the same groups, but frames that only called others have groups,
+ * too. Groups are in the order in which frames are met, of each site innermost first. member NULL:
+ * nobody is told.
+ */
+struct err *block_groups_create_inclusive(const struct recording *recording,
+					  struct symbolized *symbolized, enum block_groups_by by,
+					  block_groups_member *member, void *argument,
+					  struct block_groups *ret);
+/*
+ * By size: a group for each size that blocks of bits (block_bits.h) have. If these are more than
+ * `most`, the same as block_groups_create(). The only error: no memory.
+ */
+struct err *block_groups_create_sizes(const struct recording *recording, const uint64_t *bits,
+				      uint32_t most, struct block_groups *ret);
 /* Accepts a zeroed struct. */
 void block_groups_deinit(struct block_groups *groups);
 

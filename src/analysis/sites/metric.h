@@ -24,4 +24,16 @@ const struct metric_info *metric_info(enum metric metric);
 uint64_t metric_of_site(enum metric metric, const struct site *site);
 uint64_t metric_of_sum(enum metric metric, const struct recording_summary *sum);
 
+/* Adds all of a site that can be added: not the own peak. */
+static inline void metric_add_site(struct site *sum, const struct site *more)
+{
+	sum->calls += more->calls;
+	sum->total_bytes += more->total_bytes;
+	sum->peak_bytes += more->peak_bytes;
+	sum->peak_blocks += more->peak_blocks;
+	sum->leaked_bytes += more->leaked_bytes;
+	sum->leaked_blocks += more->leaked_blocks;
+	sum->temporary += more->temporary;
+}
+
 #endif

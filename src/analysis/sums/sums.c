@@ -3,31 +3,27 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/blocks/block_bits.h"
 #include "analysis/blocks/block_temporary.h"
 #include "analysis/sums/sums_data.h"
 #include "hosted/cleanup.h"
+#include "hosted/parallel.h"
+
+/* Fewer blocks than this are not worth a thread. */
+#define PIECE_MIN ((uint64_t)1 << 18)
 
 void sums_destroy(struct sums *sums)
 {
 	if (!sums)
 		return;
 	free(sums->rows);
-	if (sums->groups)
-		block_groups_deinit(sums->groups);
-	free(sums->groups);
-	breakdown_destroy(sums->breakdown);
+	block_groups_deinit(&sums->groups);
 	free(sums);
 }
 CLEANUP_DEFINE(struct sums *, sums_destroy);
 
-void sums_row_add(struct sums_row *row, const struct sums_row *later)
+void sums_row_add_spans(struct sums_row *row, const struct sums_row *later)
 {
-	row->total += later->total;
-	row->calls += later->calls;
-	row->temporary += later->temporary;
-	row->leaked += later->leaked;
-	if (!later->spans)
-		return;
 	if (!row->spans || later->first_ns < row->first_ns)
 		row->first_ns = later->first_ns;
 	if (!row->spans || later->last_ns > row->last_ns)
@@ -54,44 +50,104 @@ static bool knows_own_peaks(const struct sums_query *query)
 	return is_of_sites(query) && query->first->by == BLOCK_GROUPS_SITE && !query->second;
 }
 
-static void add_up(struct sums *sums)
+static void cells_deinit(struct sums_cells *cells)
 {
-	struct sums_row *all = &sums->all;
-
-	all->first = all->second = RECORDING_NONE;
-	for (uint32_t i = 0; i < sums->count; i++) {
-		const struct sums_row *row = &sums->rows[i];
-
-		all->bytes += row->bytes;
-		all->blocks += row->blocks;
-		all->leaked += row->leaked;
-		all->total += row->total;
-		all->calls += row->calls;
-		all->temporary += row->temporary;
-		all->slack += row->slack;
-		all->half += row->half;
-	}
-	all->own_peak = all->bytes;
+	free(cells->words);
+	*cells = (struct sums_cells){0};
 }
 
-/* Adds a row for what CULL only counted, if there is some that is in no row yet. */
-static void add_culled(const struct recording *recording, struct sums *sums)
-{
-	const struct recording_summary *whole = recording_summary(recording);
-	struct sums_row row = {
-		.first = RECORDING_NONE,
-		.second = RECORDING_NONE,
-		.calls = whole->calls - sums->all.calls,
-		.total = whole->total_bytes - sums->all.total,
-		.temporary = whole->temporary - sums->all.temporary,
-	};
+struct marking {
+	const struct sums_job *job;
+	uint64_t length; /* blocks of a piece */
+};
 
-	if (!row.calls)
-		return;
-	sums->rows[sums->count++] = row;
-	sums->all.calls += row.calls;
-	sums->all.total += row.total;
-	sums->all.temporary += row.temporary;
+/* Threads write the same words, but mostly a bit is set already. */
+static void mark(const struct sums_job *job, uint32_t first, uint32_t second)
+{
+	uint64_t pair = (uint64_t)first * job->query->second->count + second;
+	uint64_t *bits = &job->cells.words[pair / 64].bits, bit = UINT64_C(1) << pair % 64;
+
+	if (!(__atomic_load_n(bits, __ATOMIC_RELAXED) & bit))
+		__atomic_fetch_or(bits, bit, __ATOMIC_RELAXED);
+}
+
+static void mark_piece(void *argument, size_t number)
+{
+	const struct marking *marking = argument;
+	const struct sums_job *job = marking->job;
+	const struct block_columns *blocks = job->blocks;
+	const struct sums_query *query = job->query;
+	uint64_t begin = number * marking->length, end = begin + marking->length;
+
+	if (end > blocks->count)
+		end = blocks->count;
+	for (uint64_t i = block_bits_next(query->bits, end, begin); i < end;
+	     i = block_bits_next(query->bits, end, i + 1))
+		mark(job, block_groups_of(query->first, blocks, i),
+		     block_groups_of(query->second, blocks, i));
+}
+
+/* A site may have allocations without blocks: those that CULL only counted. */
+static void mark_sites(const struct sums_job *job)
+{
+	const struct sums_query *query = job->query;
+	uint32_t count;
+
+	recording_sites(job->recording, &count);
+	for (uint32_t i = 0; i < count; i++)
+		mark(job, block_groups_of_site(query->first, i),
+		     block_groups_of_site(query->second, i));
+}
+
+static struct err *find_cells(struct sums_job *job)
+{
+	const struct sums_query *query = job->query;
+	size_t count = parallel_pieces(job->blocks->count, PIECE_MIN);
+	struct marking marking = {job, (job->blocks->count / count / 64 + 1) * 64};
+	uint64_t pairs, before = 0;
+
+	job->rows = query->first->count;
+	if (!query->second)
+		return NULL;
+	pairs = (uint64_t)query->first->count * query->second->count;
+	if (pairs > SUMS_PAIRS_MAX)
+		return err_create("%u keys and %u keys make too many pairs, more than %ju: take "
+				  "others",
+				  query->first->count, query->second->count,
+				  (uintmax_t)SUMS_PAIRS_MAX);
+	job->cells.word_count = pairs / 64 + 1;
+	job->cells.words = calloc(job->cells.word_count, sizeof(*job->cells.words));
+	if (!job->cells.words)
+		return err_no_memory();
+	parallel_run(mark_piece, &marking, count);
+	if (!query->bits && block_groups_of_sites(query->first) &&
+	    block_groups_of_sites(query->second))
+		mark_sites(job);
+	for (uint64_t i = 0; i < job->cells.word_count; i++) {
+		job->cells.words[i].before = before;
+		before += (uint64_t)__builtin_popcountll(job->cells.words[i].bits);
+	}
+	job->rows = (uint32_t)before;
+	return NULL;
+}
+
+static void name_cells(const struct sums_job *job, struct sums_row *rows)
+{
+	uint32_t number = 0;
+
+	for (; !job->cells.words && number < job->rows; number++) {
+		rows[number].first = number;
+		rows[number].second = RECORDING_NONE;
+	}
+	for (uint64_t i = 0; i < job->cells.word_count; i++) {
+		for (uint64_t bits = job->cells.words[i].bits; bits; bits &= bits - 1) {
+			uint64_t pair = i * 64 + (uint64_t)__builtin_ctzll(bits);
+			uint32_t count = job->query->second->count;
+
+			rows[number].first = (uint32_t)(pair / count);
+			rows[number++].second = (uint32_t)(pair % count);
+		}
+	}
 }
 
 void sums_leave_out_empty(struct sums *sums)
@@ -99,14 +155,44 @@ void sums_leave_out_empty(struct sums *sums)
 	uint32_t count = 0;
 
 	for (uint32_t i = 0; i < sums->count; i++)
-		if (sums->rows[i].calls)
+		if (sums->rows[i].sum.calls)
 			sums->rows[count++] = sums->rows[i];
 	sums->count = count;
 }
 
+/* Adds a row for what CULL only counted, if there is some that is in no row yet. */
+static void add_culled(const struct recording *recording, struct sums *sums)
+{
+	const struct recording_summary *whole = recording_summary(recording);
+	const struct site *all = &sums->all.sum;
+	struct sums_row row = {.first = RECORDING_NONE, .second = RECORDING_NONE};
+
+	row.sum.calls = whole->calls - all->calls;
+	row.sum.total_bytes = whole->total_bytes - all->total_bytes;
+	row.sum.temporary = whole->temporary - all->temporary;
+	if (!row.sum.calls)
+		return;
+	sums_row_add(&sums->all, &row);
+	sums->rows[sums->count++] = row;
+}
+
+/* Adds up the rows, and drops those without allocations. */
+static void finish(const struct sums_job *job, struct sums *sums)
+{
+	sums->all.first = sums->all.second = RECORDING_NONE;
+	for (uint32_t i = 0; i < sums->count; i++)
+		sums_row_add(&sums->all, &sums->rows[i]);
+	sums->all.sum.own_peak_bytes = sums->all.sum.peak_bytes;
+	if (!job->query->bits) {
+		add_culled(job->recording, sums);
+		sums->peak_ns = recording_summary(job->recording)->peak_time_ns;
+	}
+	sums_leave_out_empty(sums);
+}
+
 static struct err *fill(struct sums_job *job, struct sums *sums)
 {
-	struct err *err = sums_cells_find(job);
+	struct err *err = find_cells(job);
 
 	if (err)
 		return err;
@@ -114,19 +200,14 @@ static struct err *fill(struct sums_job *job, struct sums *sums)
 	sums->rows = calloc((size_t)job->rows + 1, sizeof(*sums->rows));
 	if (!sums->rows)
 		return err_no_memory();
-	if (!knows_own_peaks(job->query))
+	if (!job->of_sites || !(job->query->brief || knows_own_peaks(job->query)))
 		err = sums_walk(job, sums);
 	if (!err && job->of_sites)
 		err = sums_take_sites(job, sums);
 	if (err)
 		return err;
-	sums_cells_name(job, sums->rows);
-	add_up(sums);
-	if (!job->query->bits) {
-		add_culled(job->recording, sums);
-		sums->peak_ns = recording_summary(job->recording)->peak_time_ns;
-	}
-	sums_leave_out_empty(sums);
+	name_cells(job, sums->rows);
+	finish(job, sums);
 	return NULL;
 }
 
@@ -136,10 +217,12 @@ struct err *sums_create(const struct recording *recording, const struct sums_que
 	const struct recording_facts *facts = recording_facts(recording);
 	cleanup(sums_destroy_at) struct sums *sums = calloc(1, sizeof(*sums));
 	auto_free uint64_t *temporary = NULL;
+	uint32_t site_count;
 	struct sums_job job = {
 		.recording = recording,
 		.blocks = recording_blocks(recording),
 		.query = query,
+		.sites = recording_sites(recording, &site_count),
 		.sample_mean = facts->sample_mean,
 		.half_ns = facts->duration_ns / 2,
 		.of_sites = is_of_sites(query),
@@ -149,13 +232,13 @@ struct err *sums_create(const struct recording *recording, const struct sums_que
 	if (!sums)
 		return err_no_memory();
 	sums->duration_ns = facts->duration_ns;
-	if (!job.of_sites)
+	if (!job.of_sites && !query->brief)
 		err = block_temporary_find(recording, &temporary);
 	if (err)
 		return err;
 	job.temporary = temporary;
 	err = fill(&job, sums);
-	sums_cells_deinit(&job.cells);
+	cells_deinit(&job.cells);
 	if (!err)
 		*ret = steal(&sums);
 	return err;
@@ -164,7 +247,7 @@ struct err *sums_create(const struct recording *recording, const struct sums_que
 int64_t sums_growth(const struct sums *sums, const struct sums_row *row)
 {
 	uint64_t ns = sums->duration_ns - sums->duration_ns / 2;
-	__int128 grown = (__int128)row->leaked - row->half, each_second;
+	__int128 grown = (__int128)row->sum.leaked_bytes - row->half, each_second;
 
 	// What has no blocks was not seen to grow.
 	if (!ns || !row->spans)
@@ -186,21 +269,21 @@ uint64_t sums_number(enum sums_order order, const struct sums_row *row)
 {
 	switch (order) {
 	case SUMS_BYTES:
-		return row->bytes;
+		return row->sum.peak_bytes;
 	case SUMS_BLOCKS:
-		return row->blocks;
+		return row->sum.peak_blocks;
 	case SUMS_LEAKED:
-		return row->leaked;
+		return row->sum.leaked_bytes;
 	case SUMS_TOTAL:
-		return row->total;
+		return row->sum.total_bytes;
 	case SUMS_CALLS:
-		return row->calls;
+		return row->sum.calls;
 	case SUMS_TEMPORARY:
-		return row->temporary;
+		return row->sum.temporary;
 	case SUMS_SLACK:
 		return row->slack;
 	case SUMS_OWN_PEAK:
-		return row->own_peak;
+		return row->sum.own_peak_bytes;
 	case SUMS_LIFETIME:
 		return sums_mean_life(row);
 	case SUMS_FIRST:
@@ -253,7 +336,7 @@ static int compare(const void *left, const void *right, void *argument)
 		order = compare_numbers(sums_number(sort->order, a), sums_number(sort->order, b));
 	}
 	if (!order && sort->order != SUMS_KEY)
-		order = compare_numbers(a->total, b->total);
+		order = compare_numbers(a->sum.total_bytes, b->sum.total_bytes);
 	if (!order)
 		order = compare_numbers(a->first, b->first);
 	if (!order)

@@ -10,25 +10,23 @@
 #ifndef MALLOW_ANALYSIS_SUMS_SUMS_H
 #define MALLOW_ANALYSIS_SUMS_SUMS_H
 
-#include "analysis/breakdown/breakdown.h"
 #include "analysis/groups/block_groups.h"
 
 /* In a sample blocks count as what they stand for, but in what is said of lifetimes. */
 struct sums_row {
 	uint32_t first, second; /* the groups; RECORDING_NONE: not known, or there is no such key */
-	/* Live when all blocks that match had most live: shares of all.bytes and all.blocks. */
-	uint64_t bytes, blocks;
-	uint64_t leaked; /* bytes never freed */
-	uint64_t total;  /* bytes of all */
-	uint64_t calls;
-	uint64_t temporary;         /* calls; as in struct site */
+	/*
+	 * As of a site that had all blocks of the row, but for the stack, which is not set. peak:
+	 * what was live when all blocks that match had most live, so shares of the sums of `all`.
+	 */
+	struct site sum;
 	uint64_t slack;             /* usable bytes beyond those asked for, of all */
-	uint64_t own_peak;          /* the most bytes that the row had live at any time */
 	uint64_t freed;             /* blocks that were freed … */
 	uint64_t lives_ns;          /* … the sum of their lifetimes, at most UINT64_MAX … */
 	uint64_t longest_ns;        /* … and the longest of these */
 	uint64_t first_ns, last_ns; /* when the first and the last block was allocated */
 	uint64_t half;              /* bytes live at half of the run */
+	uint32_t sites;             /* how many it is made of; 0: it is made of blocks */
 	bool spans;                 /* it has blocks: the members from freed to last_ns are set */
 	bool of_sites;              /* the sum of several sites, of which own_peak is not known */
 };
@@ -36,41 +34,40 @@ struct sums_row {
 struct sums_query {
 	const uint64_t *bits;                      /* which blocks count: block_bits.h; NULL: all */
 	const struct block_groups *first, *second; /* the keys; second NULL: there is one */
+	/* [0] for the empty stack, [node + 1] for a stack. Not 0: its leaks do not count. */
+	const uint32_t *suppressed; /* NULL: all count, or sums of sites tell already */
+	/*
+	 * Only calls, total and leaked are wanted, and what sites know besides: blocks need not be
+	 * taken in the order of events.
+	 */
+	bool brief;
 };
 
 struct sums {
 	struct sums_row *rows; /* in no order */
 	uint32_t count;
 	struct sums_row all;
-	uint64_t peak_ns;     /* when most was live */
-	uint64_t duration_ns; /* of the run */
-	/* What rows are groups of, by sums_create_inclusive(). Else NULL. */
-	struct block_groups *groups;
-	struct breakdown *breakdown; /* has their names */
+	uint64_t peak_ns;           /* when most was live */
+	uint64_t duration_ns;       /* of the run */
+	struct block_groups groups; /* by sums_create_inclusive(): what rows are groups of */
 };
 
 /*
- * recording: opened with RECORDING_BLOCKS. Looks at each block twice, with all processors. What
- * CULL only counted is in no block: without bits it counts for sites and what is made of them, and
- * else is a row without keys. Errors: no memory, or too many pairs of two keys.
+ * recording: opened with RECORDING_BLOCKS, unless sites tell the sums: without bits, by keys of
+ * sites. Then only own peaks, slack, lifetimes and growth need blocks. Looks at each block twice,
+ * with all processors. What CULL only counted is in no block: without bits it counts for sites and
+ * what is made of them, and else is a row without keys. Errors: no memory, or too many pairs of two
+ * keys.
  */
 struct err *sums_create(const struct recording *recording, const struct sums_query *query,
 			struct sums **ret);
 /*
- * By function, file, line or module (breakdown.h says which): a row has all blocks in whose stack
- * it is, each once. So blocks are in several rows, and columns do not add up. Rows are groups of
- * sums->groups. sites: the groups of the recording by site. bits: as in struct sums_query.
+ * By a key of block_groups_are_frames(): a row has all blocks in whose stack it is, each once. So
+ * blocks are in several rows, and columns do not add up. Rows are groups of sums->groups. bits: as
+ * in struct sums_query; without them sums are those of sites, and blocks need not be there.
  */
 struct err *sums_create_inclusive(const struct recording *recording, struct symbolized *symbolized,
-				  const uint64_t *bits, const struct block_groups *sites,
-				  enum block_groups_by by, struct sums **ret);
-
-/* Whether sums_create_inclusive() knows the key. */
-static inline bool sums_has_inclusive(enum block_groups_by by)
-{
-	return by == BLOCK_GROUPS_FUNCTION || by == BLOCK_GROUPS_FILE || by == BLOCK_GROUPS_LINE ||
-	       by == BLOCK_GROUPS_MODULE;
-}
+				  const uint64_t *bits, enum block_groups_by by, struct sums **ret);
 
 /* Accepts NULL. */
 void sums_destroy(struct sums *sums);

@@ -2,8 +2,8 @@
 
 #include <stdlib.h>
 
-#include "analysis/groups/block_group_key.h"
 #include "analysis/sums/sums_data.h"
+#include "hosted/buf.h"
 #include "hosted/cleanup.h"
 #include "hosted/map.h"
 #include "hosted/vec.h"
@@ -54,6 +54,67 @@ static bool is_numbered_alike(const struct sums_side *sides, bool second)
 	       block_groups_of_sites(groups);
 }
 
+static void put_thread(struct buf *buf, const struct block_groups *groups, uint32_t group)
+{
+	uint32_t count;
+	const struct recorded_thread *threads = recording_threads(groups->recording, &count);
+
+	if (group < count)
+		buf_text(buf, threads[group].name);
+	else
+		buf_char(buf, 0); // freed by no thread
+}
+
+/* A pool without a name is the one at its address. */
+static void put_pool(struct buf *buf, const struct block_groups *groups, uint32_t group)
+{
+	uint32_t count;
+	const struct recorded_pool *pools = recording_pools(groups->recording, &count);
+
+	if (group >= count)
+		buf_char(buf, 0);
+	else if (*pools[group].name)
+		buf_text(buf, pools[group].name);
+	else
+		buf_put(buf, &pools[group].address, sizeof(pools[group].address));
+}
+
+static void put_range(struct buf *buf, const struct block_groups *groups, uint32_t group)
+{
+	uint64_t range[2] = {0};
+
+	if (block_groups_range(groups, group, &range[0], &range[1]))
+		buf_put(buf, range, sizeof(range));
+}
+
+/*
+ * Appends the key of a group: equal keys, the same group. Threads, marks and pools are the same if
+ * their names are, parts of the run if their numbers are, and what has a range if that is. Not for
+ * groups of sites, which are the same by their numbers on common stacks (diff.h).
+ */
+static void put_group(struct buf *buf, const struct block_groups *groups, uint32_t group)
+{
+	switch (groups->by) {
+	case BLOCK_GROUPS_THREAD:
+	case BLOCK_GROUPS_FREE_THREAD:
+		put_thread(buf, groups, group);
+		return;
+	case BLOCK_GROUPS_MARK:
+		buf_text(buf, group ? groups->marks[group - 1] : "");
+		return;
+	case BLOCK_GROUPS_POOL:
+		put_pool(buf, groups, group);
+		return;
+	case BLOCK_GROUPS_SIZE:
+	case BLOCK_GROUPS_LIFETIME:
+	case BLOCK_GROUPS_TAG:
+		put_range(buf, groups, group);
+		return;
+	default:
+		buf_put(buf, &group, sizeof(group));
+	}
+}
+
 /* *ret: a number that is the same for the same group of either side. */
 static struct err *number_of(struct pairing *pairing, int side, bool second, uint32_t group,
 			     uint32_t *ret)
@@ -67,7 +128,7 @@ static struct err *number_of(struct pairing *pairing, int side, bool second, uin
 		return NULL;
 	scratch->size = 0;
 	buf_char(scratch, second);
-	block_group_key_put(scratch, groups_of(&pairing->sides[side], second), group);
+	put_group(scratch, groups_of(&pairing->sides[side], second), group);
 	if (!buf_string(scratch))
 		return buf_finish(scratch);
 	text = intern_bytes(&pairing->texts, scratch->data, scratch->size);
@@ -121,13 +182,11 @@ static struct err *add_row(struct pairing *pairing, int side, const struct sums_
 	if (err)
 		return err;
 	sum = &pair->sides[side];
-	if (!sum->calls) {
+	if (!sum->sum.calls) {
 		*sum = *row;
 		return NULL;
 	}
-	sum->bytes += row->bytes;
-	sum->blocks += row->blocks;
-	sum->own_peak = 0;
+	sum->sum.own_peak_bytes = 0;
 	sum->of_sites = true;
 	sums_row_add(sum, row);
 	return NULL;

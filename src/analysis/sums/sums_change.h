@@ -37,8 +37,8 @@ static inline bool sums_change_has_order(enum sums_order order)
  * Finds the rows whose column `order` changed, by the size of the change; equal changes stay in the
  * order in which their keys were met. Both sides have the same kinds of keys. Groups of sites must
  * be numbered alike: of one recording, or of common stacks. Other groups of two recordings are the
- * same by block_group_key.h; several of one side that are the same count as one. The only error: no
- * memory.
+ * same by their names or ranges; several of one side that are the same count as one. The only
+ * error: no memory.
  */
 struct err *sums_change_create(const struct sums_side sides[DIFF_SIDES], enum sums_order order,
 			       bool descending, struct sums_change *ret);

@@ -2,6 +2,7 @@
 #ifndef MALLOW_ANALYSIS_SUMS_SUMS_DATA_H
 #define MALLOW_ANALYSIS_SUMS_SUMS_DATA_H
 
+#include "analysis/sites/metric.h"
 #include "analysis/sums/sums.h"
 
 /*
@@ -20,9 +21,10 @@ struct sums_job {
 	const struct recording *recording;
 	const struct block_columns *blocks;
 	const struct sums_query *query;
+	const struct site *sites;
 	struct sums_cells cells;
 	uint32_t rows;
-	const uint64_t *temporary; /* a bit for each block: block_temporary.h */
+	const uint64_t *temporary; /* a bit for each block: block_temporary.h; NULL: not wanted */
 	uint64_t sample_mean;      /* 0: each block counts once */
 	uint64_t half_ns;          /* half of the run */
 	/* Sites tell the sums of all rows: sums_take_sites(). They are the numbers of reports. */
@@ -31,12 +33,6 @@ struct sums_job {
 
 /* The most pairs that there may be. Each takes two bits. */
 #define SUMS_PAIRS_MAX ((uint64_t)1 << 28)
-
-/* Finds the pairs and sets job->rows; of one key only the latter. */
-struct err *sums_cells_find(struct sums_job *job);
-void sums_cells_deinit(struct sums_cells *cells);
-/* Sets the keys of all rows. */
-void sums_cells_name(const struct sums_job *job, struct sums_row *rows);
 
 /* The row of a pair of groups; second: 0 if there is one key. The pair must have a row. */
 static inline uint32_t sums_row_of(const struct sums_job *job, uint32_t first, uint32_t second)
@@ -60,8 +56,17 @@ static inline uint32_t sums_row_of_block(const struct sums_job *job, uint64_t i)
 			   query->second ? block_groups_of(query->second, job->blocks, i) : 0);
 }
 
-/* Adds the later row, but for its keys and what is known of one moment: bytes, blocks, own_peak. */
-void sums_row_add(struct sums_row *row, const struct sums_row *later);
+/* The part of sums_row_add() that only rows with blocks need. */
+void sums_row_add_spans(struct sums_row *row, const struct sums_row *later);
+
+/* Adds the later row, but for its keys and own peak. */
+static inline void sums_row_add(struct sums_row *row, const struct sums_row *later)
+{
+	metric_add_site(&row->sum, &later->sum);
+	row->sites += later->sites;
+	if (later->spans)
+		sums_row_add_spans(row, later);
+}
 
 /* Drops the rows without allocations. */
 void sums_leave_out_empty(struct sums *sums);

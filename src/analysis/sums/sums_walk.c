@@ -148,6 +148,24 @@ static void add_life(struct sums_row *row, uint64_t life)
 		row->lives_ns = UINT64_MAX;
 }
 
+static bool is_suppressed(const struct sums_job *job, uint64_t i)
+{
+	const uint32_t *suppressed = job->query->suppressed;
+
+	return suppressed && suppressed[(uint32_t)(job->sites[job->blocks->site[i]].stack + 1)];
+}
+
+static inline void add_calls(const struct sums_job *job, struct sums_row *row, uint64_t i,
+			     const struct node *node)
+{
+	row->sum.total_bytes += node->bytes;
+	row->sum.calls += node->blocks;
+	if (job->blocks->freed_ns[i] == TIME_NEVER && !is_suppressed(job, i)) {
+		row->sum.leaked_bytes += node->bytes;
+		row->sum.leaked_blocks += node->blocks;
+	}
+}
+
 static inline void add_block(const struct sums_job *job, struct sums_row *row, uint64_t i,
 			     const struct node *node)
 {
@@ -159,15 +177,12 @@ static inline void add_block(const struct sums_job *job, struct sums_row *row, u
 		row->first_ns = allocated;
 	}
 	row->last_ns = allocated;
-	row->total += node->bytes;
-	row->calls += node->blocks;
+	add_calls(job, row, i, node);
 	row->slack += node->blocks * blocks->slack[i];
-	row->temporary += job->temporary[i / 64] >> i % 64 & 1;
+	row->sum.temporary += job->temporary[i / 64] >> i % 64 & 1;
 	if (allocated <= job->half_ns && freed > job->half_ns)
 		row->half += node->bytes;
-	if (freed == TIME_NEVER)
-		row->leaked += node->bytes;
-	else
+	if (freed != TIME_NEVER)
 		add_life(row, freed > allocated ? freed - allocated : 0);
 }
 
@@ -272,12 +287,30 @@ static void play(const struct sums_job *job, struct piece *piece, uint64_t begin
 	}
 }
 
+/* All that a brief query wants. */
+static void count_piece(const struct sums_job *job, struct piece *piece)
+{
+	const uint64_t *bits = job->query->bits;
+
+	for (uint64_t i = block_bits_next(bits, piece->end, piece->first); i < piece->end;
+	     i = block_bits_next(bits, piece->end, i + 1)) {
+		struct node node;
+
+		make_node(job, i, &node);
+		add_calls(job, &piece->rows[node.row], i, &node);
+	}
+}
+
 static void walk_piece(void *argument, size_t number)
 {
 	const struct walk *walk = argument;
 	const struct sums_job *job = walk->job;
 	struct piece *piece = &walk->pieces[number];
 
+	if (job->query->brief) {
+		count_piece(job, piece);
+		return;
+	}
 	piece->freed = malloc(WINDOW * sizeof(*piece->freed));
 	piece->waiting = calloc(windows_of(piece) + 1, sizeof(*piece->waiting));
 	piece->failed = !piece->freed || !piece->waiting;
@@ -318,15 +351,15 @@ static void finish(const struct sums_job *job, const struct piece *pieces, size_
 
 			if (j && !job->of_sites)
 				sums_row_add(row, &pieces[j].rows[i]);
-			if (live->own_peak > row->own_peak)
-				row->own_peak = live->own_peak;
+			if (live->own_peak > row->sum.own_peak_bytes)
+				row->sum.own_peak_bytes = live->own_peak;
 		}
 		if (peak) {
 			const struct live_row *live = &peak->live[i];
 			bool saved = live->saved == peak->maximum_number;
 
-			row->bytes = saved ? live->peak_bytes : live->bytes;
-			row->blocks = saved ? live->peak_blocks : live->blocks;
+			row->sum.peak_bytes = saved ? live->peak_bytes : live->bytes;
+			row->sum.peak_blocks = saved ? live->peak_blocks : live->blocks;
 		}
 	}
 }

@@ -3,7 +3,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "analysis/breakdown/allocating.h"
+#include "analysis/names/allocating.h"
 #include "analysis/sight/sight.h"
 #include "analysis/views/hidden_heaps.h"
 #include "analysis/views/resident.h"

@@ -38,12 +38,10 @@ enum {
 	DEBUG_SYMBOLS
 };
 
-#define BREAKDOWN(NAME, name, plural, source) " " name
-/* " function file …": +1 skips the first space. */
-static const char breakdown_names[] =
-#include "analysis/breakdown/breakdown.def"
-	;
-#undef BREAKDOWN
+/* What --by takes, in the order of its choices. */
+static const enum block_groups_by keys[] = {
+	BLOCK_GROUPS_FUNCTION, BLOCK_GROUPS_FRAME,  BLOCK_GROUPS_FILE, BLOCK_GROUPS_LINE,
+	BLOCK_GROUPS_MODULE,   BLOCK_GROUPS_THREAD, BLOCK_GROUPS_SIZE};
 
 static const struct option_spec options_of_report[] = {
 	[JSON] = {.name = "json",
@@ -68,7 +66,7 @@ static const struct option_spec options_of_report[] = {
 		.value = "WHAT",
 		.text = "sums by it instead of sites; by function and file of your own code; each "
 			"with those of all that it called, too",
-		.choices = breakdown_names + 1},
+		.choices = "function frame file line module thread size"},
 	[INCLUSIVE] = {.name = "inclusive",
 		       .text = "with --by: the order is that of the inclusive sums"},
 	[HISTOGRAM] = {.name = "histogram",
@@ -165,7 +163,7 @@ static bool read_choices(const struct command *command, const struct options *op
 	    !options_choice(command, options, HISTOGRAM, &histogram) ||
 	    !options_choice(command, options, STACKS, &stacks))
 		return false;
-	wanted->by = (enum breakdown_by)by;
+	wanted->by = keys[by];
 	wanted->histogram = (enum histogram_of)histogram;
 	wanted->inline_stacks = stacks == 1;
 	return true;
@@ -190,11 +188,11 @@ static bool read_top(const struct command *command, const struct options *option
  */
 static bool fits_together(const struct options *options, const struct report_wanted *wanted)
 {
-	if (wanted->merge && options->values[BY] && breakdown_of_blocks(wanted->by))
+	if (wanted->merge && options->values[BY] && breakdown_view_of_blocks(wanted->by))
 		cli_error(CLI_USAGE, "--by %s and --merge exclude each other",
-			  breakdown_info(wanted->by)->name);
+			  block_groups_word(wanted->by));
 	else if (options->values[INCLUSIVE] &&
-		 (!options->values[BY] || breakdown_of_blocks(wanted->by)))
+		 (!options->values[BY] || breakdown_view_of_blocks(wanted->by)))
 		cli_error(CLI_USAGE,
 			  "--inclusive needs --by function, frame, file, line or module");
 	else if (options->values[STACKS] && !options->values[JSON])

@@ -37,15 +37,14 @@ struct writer {
 
 /* What a view needs besides the recording. */
 struct made {
-	struct breakdown *breakdown;
-	struct breakdown_view view;
+	struct breakdown_view breakdown;
 	struct histogram histogram;
 	struct map_sites mappings;
 };
 
 static void made_deinit(struct made *made)
 {
-	breakdown_destroy(made->breakdown);
+	breakdown_view_deinit(&made->breakdown);
 	map_sites_deinit(&made->mappings);
 }
 
@@ -65,29 +64,22 @@ static struct err *make_mappings(const struct report_wanted *wanted,
 }
 
 static struct err *make(const struct report_wanted *wanted, const struct report_subject *subject,
-			const struct seen_blocks *seen, struct made *ret)
+			struct made *ret)
 {
-	struct err *err;
-
 	if (wanted->view == REPORT_HISTOGRAM)
-		return histogram_create(wanted->histogram, subject->recording, seen,
-					&ret->histogram);
+		return histogram_create(wanted->histogram, subject->recording, subject->blocks,
+					subject->bits, &ret->histogram);
 	if (wanted->view == REPORT_MAPPINGS)
 		return make_mappings(wanted, subject, &ret->mappings);
 	if (wanted->view != REPORT_BREAKDOWN)
 		return NULL;
-	err = breakdown_create(wanted->by, subject->recording, subject->symbolized, seen,
-			       &ret->breakdown);
-	if (err)
-		return err;
-	breakdown_sort(ret->breakdown, wanted->metric, wanted->inclusive);
-	ret->view = (struct breakdown_view){
-		.breakdown = ret->breakdown,
+	ret->breakdown = (struct breakdown_view){
+		.by = wanted->by,
 		.metric = wanted->metric,
 		.inclusive = wanted->inclusive,
 		.top = wanted->top,
 	};
-	return NULL;
+	return breakdown_view_make(&ret->breakdown, subject);
 }
 
 static void put_path(struct writer *writer, const struct style *style, const char *path)
@@ -119,7 +111,7 @@ static struct err *write_text(struct writer *writer, const struct report_subject
 		.pools = wanted->view == REPORT_POOLS,
 		.pool_sites = wanted->pool_sites,
 		.mappings = wanted->view == REPORT_MAPPINGS ? &made->mappings : NULL,
-		.breakdown = wanted->view == REPORT_BREAKDOWN ? &made->view : NULL,
+		.breakdown = wanted->view == REPORT_BREAKDOWN ? &made->breakdown : NULL,
 		.histogram = wanted->view == REPORT_HISTOGRAM ? &made->histogram : NULL,
 	};
 
@@ -153,7 +145,7 @@ static struct err *write_json(struct writer *writer, const struct report_subject
 		histogram_json_write(json, &made->histogram);
 	} else {
 		json_field_text(json, "sorted_by", metric_info(wanted->metric)->name);
-		breakdown_json_write(json, &made->view);
+		breakdown_json_write(json, &made->breakdown);
 	}
 	json_end(json);
 	return NULL;
@@ -184,7 +176,7 @@ static struct err *write_csv(struct writer *writer, const struct report_subject 
 	if (!writer->behind)
 		put_csv_header(writer);
 	if (wanted->view == REPORT_BREAKDOWN)
-		breakdown_csv_write(&writer->csv, &made->view, path);
+		breakdown_csv_write(&writer->csv, &made->breakdown, path);
 	else if (wanted->view == REPORT_HISTOGRAM)
 		histogram_csv_write(&writer->csv, &made->histogram, path);
 	else if (wanted->view == REPORT_MAPPINGS)
@@ -197,10 +189,10 @@ static struct err *write_csv(struct writer *writer, const struct report_subject 
 
 /* Writes a report. An error that affects this recording only is printed, and sets *failed. */
 static struct err *write_made(struct writer *writer, const struct report_subject *subject,
-			      const struct seen_blocks *seen, bool *failed)
+			      bool *failed)
 {
 	cleanup(made_deinit) struct made made = {0};
-	struct err *err = make(writer->wanted, subject, seen, &made);
+	struct err *err = make(writer->wanted, subject, &made);
 
 	if (err) {
 		*failed = true;
@@ -218,11 +210,10 @@ static struct err *write_made(struct writer *writer, const struct report_subject
 }
 
 static struct err *write_subject(struct writer *writer, const struct report_subject *given,
-				 const struct seen_blocks *blocks, bool *failed)
+				 bool *failed)
 {
 	cleanup(suppressed_deinit) struct suppressed suppressed = {0};
 	struct report_subject subject = *given;
-	struct seen_blocks seen = *blocks;
 	struct err *err = NULL;
 
 	if (writer->wanted->leaks) {
@@ -230,9 +221,8 @@ static struct err *write_subject(struct writer *writer, const struct report_subj
 					&suppressed);
 		subject.recording = suppressed.recording;
 		subject.suppressed = &suppressed;
-		seen.suppressed = suppressed.stacks;
 	}
-	return err ? err : write_made(writer, &subject, &seen, failed);
+	return err ? err : write_made(writer, &subject, failed);
 }
 
 /* Whether single blocks are needed. */
@@ -241,7 +231,7 @@ static bool needs_blocks(const struct report_wanted *wanted)
 	if (wanted->view == REPORT_MAPPINGS)
 		return false;
 	return !filter_is_empty(wanted->filter) || wanted->view == REPORT_HISTOGRAM ||
-	       (wanted->view == REPORT_BREAKDOWN && breakdown_of_blocks(wanted->by));
+	       (wanted->view == REPORT_BREAKDOWN && breakdown_view_of_blocks(wanted->by));
 }
 
 static struct err *resolve_moment(const char *typed, const struct recording *recording,
@@ -258,12 +248,15 @@ static struct err *resolve_moment(const char *typed, const struct recording *rec
 /* Narrows the subject, and what is shown, to what matches the filter. */
 static struct err *narrow(const struct report_wanted *wanted, const struct loaded *loaded,
 			  struct filter_view *view, struct report_moment *moment,
-			  struct report_subject *subject, struct seen_blocks *seen)
+			  struct report_subject *subject)
 {
 	const char *typed = filter_alive_at(wanted->filter);
 	struct err *err = NULL;
 
 	if (!needs_blocks(wanted))
+		return NULL;
+	subject->blocks = loaded->recording;
+	if (filter_is_empty(wanted->filter))
 		return NULL;
 	if (typed)
 		err = resolve_moment(typed, loaded->recording, moment);
@@ -272,10 +265,7 @@ static struct err *narrow(const struct report_wanted *wanted, const struct loade
 					 view);
 	if (err)
 		return err;
-	seen->recording = loaded->recording;
-	seen->match = &view->match;
-	if (filter_is_empty(wanted->filter))
-		return NULL;
+	subject->bits = view->match.words;
 	subject->recording = view->recording;
 	subject->filter = &view->report;
 	subject->moment = typed ? moment : NULL;
@@ -308,13 +298,12 @@ static struct err *write_loaded(struct writer *writer, const struct loaded *load
 		.recording = loaded->recording,
 		.symbolized = loaded->symbolized,
 	};
-	struct seen_blocks seen = {0};
 	struct err *err = check_view(writer->wanted, recording_facts(loaded->recording));
 
 	if (!err)
-		err = narrow(writer->wanted, loaded, &view, &moment, &subject, &seen);
+		err = narrow(writer->wanted, loaded, &view, &moment, &subject);
 	if (!err)
-		return write_subject(writer, &subject, &seen, failed);
+		return write_subject(writer, &subject, failed);
 	*failed = true;
 	cli_report_err(err_prefix(err, "%s", recording_facts(loaded->recording)->path));
 	return NULL;
@@ -362,7 +351,6 @@ static struct err *write_merged(struct writer *writer, const struct recording_pa
 				bool *failed)
 {
 	cleanup(merged_close) struct merged merged = {0};
-	struct seen_blocks seen = {0};
 	struct report_subject subject;
 
 	merged_open(paths, &writer->wanted->naming, &merged);
@@ -374,7 +362,7 @@ static struct err *write_merged(struct writer *writer, const struct recording_pa
 		.symbolized = merge_symbolized(merged.merge),
 		.processes = merge_processes(merged.merge),
 	};
-	return write_subject(writer, &subject, &seen, failed);
+	return write_subject(writer, &subject, failed);
 }
 
 int report_writer_run(const struct report_wanted *wanted, const struct recording_paths *paths)

@@ -2,10 +2,11 @@
 #ifndef MALLOW_CLI_REPORT_REPORT_WRITER_H
 #define MALLOW_CLI_REPORT_REPORT_WRITER_H
 
-#include "analysis/breakdown/histogram.h"
+#include "analysis/sums/histogram.h"
 #include "analysis/leaks/suppressions.h"
 #include "analysis/sites/metric.h"
 #include "cli/recordings/recording_paths.h"
+#include "report/views/breakdown_view.h"
 #include "report/words/style.h"
 
 enum report_format { REPORT_TEXT, REPORT_JSON, REPORT_CSV };
@@ -25,7 +26,7 @@ struct report_wanted {
 	bool csv_raw; /* texts of CSV stay as they are */
 	enum report_view view;
 	enum metric metric;
-	enum breakdown_by by;        /* REPORT_BREAKDOWN */
+	enum block_groups_by by;     /* REPORT_BREAKDOWN */
 	bool inclusive;              /* … by inclusive sums */
 	enum histogram_of histogram; /* REPORT_HISTOGRAM */
 	uint32_t top;                /* how many sites or rows are shown; 0: all */

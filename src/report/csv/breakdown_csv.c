@@ -6,42 +6,42 @@
 	" inclusive_peak_bytes inclusive_peak_blocks inclusive_leaked_bytes "                      \
 	"inclusive_leaked_blocks inclusive_total_bytes inclusive_calls inclusive_temporary"
 
-const char *breakdown_csv_columns(enum breakdown_by by)
+const char *breakdown_csv_columns(enum block_groups_by by)
 {
 	switch (by) {
-	case BREAKDOWN_FUNCTION:
-	case BREAKDOWN_FRAME:
+	case BLOCK_GROUPS_FUNCTION:
+	case BLOCK_GROUPS_FRAME:
 		return "function module own_peak_bytes " CSV_REPORT_SUMS INCLUSIVE;
-	case BREAKDOWN_FILE:
+	case BLOCK_GROUPS_FILE:
 		return "file own_peak_bytes " CSV_REPORT_SUMS INCLUSIVE;
-	case BREAKDOWN_LINE:
+	case BLOCK_GROUPS_LINE:
 		return "line own_peak_bytes " CSV_REPORT_SUMS INCLUSIVE;
-	case BREAKDOWN_MODULE:
+	case BLOCK_GROUPS_MODULE:
 		return "module own_peak_bytes " CSV_REPORT_SUMS INCLUSIVE;
-	case BREAKDOWN_THREAD:
+	case BLOCK_GROUPS_THREAD:
 		return "tid thread own_peak_bytes " CSV_REPORT_SUMS;
-	case BREAKDOWN_SIZE:
+	case BLOCK_GROUPS_SIZE:
 		return "size_min size_max own_peak_bytes " CSV_REPORT_SUMS;
-	case BREAKDOWN_COUNT:
+	default:
 		break;
 	}
 	return "";
 }
 
-static void csv_identity(struct csv_writer *csv, enum breakdown_by by,
+static void csv_identity(struct csv_writer *csv, enum block_groups_by by,
 			 const struct breakdown_row *row)
 {
 	if (row->culled) {
 		csv_empty(csv);
-		csv_text(csv, by == BREAKDOWN_THREAD ? "[culled]" : NULL);
-	} else if (by == BREAKDOWN_THREAD) {
+		csv_text(csv, by == BLOCK_GROUPS_THREAD ? "[culled]" : NULL);
+	} else if (by == BLOCK_GROUPS_THREAD) {
 		csv_u64(csv, row->thread->tid);
 		csv_text(csv, row->thread->name);
-	} else if (by == BREAKDOWN_SIZE) {
+	} else if (by == BLOCK_GROUPS_SIZE) {
 		csv_u64(csv, row->smallest);
 		csv_u64(csv, row->largest);
 	} else {
-		bool of_functions = by == BREAKDOWN_FUNCTION || by == BREAKDOWN_FRAME;
+		bool of_functions = by == BLOCK_GROUPS_FUNCTION || by == BLOCK_GROUPS_FRAME;
 		bool named = !of_functions || !row->frame || !row->frame->has_symbol;
 
 		csv_text(csv, named ? row->name : row->frame->function);
@@ -53,20 +53,18 @@ static void csv_identity(struct csv_writer *csv, enum breakdown_by by,
 void breakdown_csv_write(struct csv_writer *csv, const struct breakdown_view *view,
 			 const char *path)
 {
-	const struct breakdown *breakdown = view->breakdown;
-
 	for (uint32_t i = 0; i < breakdown_view_rows(view); i++) {
-		const struct breakdown_row *row = &breakdown->rows[i];
+		const struct breakdown_row *row = &view->rows[i];
 
 		if (path)
 			csv_text(csv, path);
-		csv_identity(csv, breakdown->by, row);
+		csv_identity(csv, view->by, row);
 		if (row->own_peak_known)
 			csv_u64(csv, row->own.own_peak_bytes);
 		else
 			csv_empty(csv);
 		csv_report_sums(csv, &row->own);
-		if (!breakdown_of_blocks(breakdown->by))
+		if (!breakdown_view_of_blocks(view->by))
 			csv_report_sums(csv, &row->inclusive);
 		csv_end_row(csv);
 	}

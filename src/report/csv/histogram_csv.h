@@ -2,7 +2,7 @@
 #ifndef MALLOW_REPORT_CSV_HISTOGRAM_CSV_H
 #define MALLOW_REPORT_CSV_HISTOGRAM_CSV_H
 
-#include "analysis/breakdown/histogram.h"
+#include "analysis/sums/histogram.h"
 #include "hosted/csv_writer.h"
 
 /* The names of the columns for the header row, separated by blanks. */

@@ -2,7 +2,7 @@
 #ifndef MALLOW_REPORT_JSON_HISTOGRAM_JSON_H
 #define MALLOW_REPORT_JSON_HISTOGRAM_JSON_H
 
-#include "analysis/breakdown/histogram.h"
+#include "analysis/sums/histogram.h"
 #include "hosted/json_writer.h"
 
 /*

@@ -19,9 +19,9 @@
 #define OTHERS     5
 #define TINY       60 /* a line for two numbers and a name */
 
-static bool is_of_functions(enum breakdown_by by)
+static bool is_of_functions(enum block_groups_by by)
 {
-	return by == BREAKDOWN_FUNCTION || by == BREAKDOWN_FRAME;
+	return by == BLOCK_GROUPS_FUNCTION || by == BLOCK_GROUPS_FRAME;
 }
 
 static struct formatted value(enum metric metric, const struct site *sum, bool exact)
@@ -56,7 +56,7 @@ static bool is_shown(const struct report_subject *subject, enum metric metric, e
 static void add_columns(struct text_table *table, const struct report_subject *subject,
 			const struct breakdown_view *view)
 {
-	bool of_blocks = breakdown_of_blocks(view->breakdown->by);
+	bool of_blocks = breakdown_view_of_blocks(view->by);
 	const char *own = of_blocks ? subject_metric(subject, view->metric) : "self";
 	const char *other = of_blocks ? "own peak" : "inclusive";
 
@@ -79,7 +79,7 @@ static void add_cells(struct text_table *table, const struct style *style,
 	text_table_cell(table, value(view->metric, sorted, style->exact));
 	text_table_cell(table, format_percent(metric_of_site(view->metric, sorted),
 					      metric_of_sum(view->metric, whole)));
-	if (!breakdown_of_blocks(view->breakdown->by))
+	if (!breakdown_view_of_blocks(view->by))
 		text_table_cell(table, value(view->metric, other, style->exact));
 	else if (row->culled)
 		text_table_cell(table, format_word("-"));
@@ -116,15 +116,15 @@ static void put_function(struct buf *buf, const struct style *style,
 
 /* Writes what a row is about, behind so many columns of numbers. */
 static void put_name(struct buf *buf, const struct style *style, const struct breakdown_row *row,
-		     enum breakdown_by by, size_t column)
+		     enum block_groups_by by, size_t column)
 {
 	size_t width = style->width > column + NAME_FLOOR ? style->width - column : NAME_FLOOR;
 
 	if (row->culled)
 		buf_text(buf, "[culled]");
-	else if (by == BREAKDOWN_THREAD)
+	else if (by == BLOCK_GROUPS_THREAD)
 		put_thread(buf, row->thread);
-	else if (by == BREAKDOWN_SIZE)
+	else if (by == BLOCK_GROUPS_SIZE)
 		buf_text(buf, format_size_class(row->smallest, row->largest).text);
 	else if (is_of_functions(by) && row->frame && row->frame->has_symbol)
 		put_function(buf, style, row->frame, column);
@@ -138,7 +138,6 @@ struct listing {
 	const struct style *style;
 	const struct report_subject *subject;
 	const struct breakdown_view *view;
-	const struct breakdown_info *info;
 	const struct breakdown_row **rows; /* owned */
 	uint32_t count, shown;
 };
@@ -157,14 +156,14 @@ static uint64_t sorted_value(const struct listing *listing, const struct breakdo
 /* Collects the rows that have something, without code that every program runs before main. */
 static struct err *collect(struct listing *listing)
 {
-	const struct breakdown *breakdown = listing->view->breakdown;
+	const struct breakdown_view *view = listing->view;
 
-	listing->rows = malloc(((size_t)breakdown->count + 1) * sizeof(struct breakdown_row *));
+	listing->rows = malloc(((size_t)view->count + 1) * sizeof(struct breakdown_row *));
 	if (!listing->rows)
 		return err_no_memory();
-	for (uint32_t i = 0; i < breakdown->count; i++) {
-		const struct breakdown_row *row = &breakdown->rows[i];
-		bool startup = is_of_functions(breakdown->by) && row->frame &&
+	for (uint32_t i = 0; i < view->count; i++) {
+		const struct breakdown_row *row = &view->rows[i];
+		bool startup = is_of_functions(view->by) && row->frame &&
 			       !metric_of_site(listing->view->metric, &row->own) &&
 			       frame_text_is_startup(row->frame);
 
@@ -179,14 +178,12 @@ static struct err *collect(struct listing *listing)
 
 static void put_title(struct buf *buf, const struct listing *listing)
 {
-	const struct breakdown_info *info = listing->info;
 	enum metric metric = listing->view->metric;
 
-	style_printf(buf, listing->style, STYLE_STRONG, "%s %s %s by %s%s (%s)\n\n",
+	style_printf(buf, listing->style, STYLE_STRONG, "%s %s %s%s by %s%s (%s)\n\n",
 		     listing->shown < listing->count ? "Top" : "All",
-		     format_count(listing->shown, true).text,
-		     listing->shown == 1 ? info->name : info->plural,
-		     listing->view->inclusive ? "inclusive " : "",
+		     format_count(listing->shown, true).text, block_groups_word(listing->view->by),
+		     listing->shown == 1 ? "" : "s", listing->view->inclusive ? "inclusive " : "",
 		     subject_metric(listing->subject, metric),
 		     subject_metric_text(listing->subject, metric));
 }
@@ -214,7 +211,7 @@ static void put_rest(struct buf *buf, const struct listing *listing)
 /* How many columns to keep for names, with the gap before them: as many as they need, or `most`. */
 static size_t name_columns(const struct listing *listing, size_t most)
 {
-	enum breakdown_by by = listing->view->breakdown->by;
+	enum block_groups_by by = listing->view->by;
 	size_t columns = NAME_SHORT;
 
 	for (uint32_t i = 0; i < listing->shown && columns < most; i++) {
@@ -260,11 +257,11 @@ static struct err *put_rows(struct buf *buf, const struct listing *listing)
 				  style->width < TINY ? 2 : 3);
 	column = text_table_width(&table) + TEXT_TABLE_GAP;
 	text_table_titles(&table, buf, style);
-	style_printf(buf, style, STYLE_DIM, "  %s\n", listing->info->name);
+	style_printf(buf, style, STYLE_DIM, "  %s\n", block_groups_word(listing->view->by));
 	for (uint32_t i = 0; i < listing->shown; i++) {
 		text_table_row(&table, buf, style, i);
 		buf_repeat(buf, ' ', TEXT_TABLE_GAP);
-		put_name(buf, style, listing->rows[i], listing->view->breakdown->by, column);
+		put_name(buf, style, listing->rows[i], listing->view->by, column);
 		buf_char(buf, '\n');
 	}
 	put_left_out(buf, style, &table);
@@ -277,7 +274,7 @@ static void put_nameless(struct buf *buf, const struct listing *listing)
 	for (uint32_t i = 0; i < listing->shown; i++) {
 		const struct named_frame *frame = listing->rows[i]->frame;
 
-		if (!is_of_functions(listing->view->breakdown->by) || !frame || frame->has_symbol ||
+		if (!is_of_functions(listing->view->by) || !frame || frame->has_symbol ||
 		    !frame->module_name)
 			continue;
 		style_printf(buf, listing->style, STYLE_DIM,
@@ -295,14 +292,13 @@ struct err *breakdown_text_write(struct buf *buf, const struct style *style,
 		.style = style,
 		.subject = subject,
 		.view = view,
-		.info = breakdown_info(view->breakdown->by),
 	};
 	struct err *err = collect(&listing);
 
 	if (err)
 		return err;
 	if (!listing.count) {
-		buf_printf(buf, "No %s has any: %s is 0.\n", listing.info->name,
+		buf_printf(buf, "No %s has any: %s is 0.\n", block_groups_word(view->by),
 			   subject_metric(subject, view->metric));
 		return NULL;
 	}

@@ -2,7 +2,7 @@
 #ifndef MALLOW_REPORT_TEXT_HISTOGRAM_TEXT_H
 #define MALLOW_REPORT_TEXT_HISTOGRAM_TEXT_H
 
-#include "analysis/breakdown/histogram.h"
+#include "analysis/sums/histogram.h"
 #include "report/words/style.h"
 
 /* Writes a line for each class, with bars for its allocations and its bytes. */

@@ -1,11 +1,11 @@
 /*
- * The places that a report is about (analysis/breakdown/places.h): a line for each, then the stacks
+ * The places that a report is about (analysis/groups/places.h): a line for each, then the stacks
  * of the first.
  */
 #ifndef MALLOW_REPORT_TEXT_PLACES_TEXT_H
 #define MALLOW_REPORT_TEXT_PLACES_TEXT_H
 
-#include "analysis/breakdown/places.h"
+#include "analysis/groups/places.h"
 #include "analysis/facts/run_facts.h"
 #include "report/words/style.h"
 #include "report/views/subject.h"

@@ -2,7 +2,7 @@
 #ifndef MALLOW_REPORT_TEXT_TEXT_REPORT_H
 #define MALLOW_REPORT_TEXT_TEXT_REPORT_H
 
-#include "analysis/breakdown/histogram.h"
+#include "analysis/sums/histogram.h"
 #include "report/views/breakdown_view.h"
 #include "report/words/style.h"
 #include "report/views/subject.h"

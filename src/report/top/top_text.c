@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "analysis/breakdown/allocating.h"
+#include "analysis/names/allocating.h"
 #include "analysis/names/own_code.h"
 #include "hosted/cleanup.h"
 #include "hosted/file_name.h"

@@ -39,6 +39,9 @@ struct report_subject {
 	const struct filter_report *filter;   /* the recording is filtered by it */
 	const struct report_moment *moment;
 	const struct suppressed *suppressed; /* the sums are without these leaks */
+	/* For sums that are made of blocks: who has them, and those of the sums; bits NULL: all. */
+	const struct recording *blocks;
+	const uint64_t *bits;
 };
 
 /*

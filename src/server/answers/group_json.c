@@ -1,6 +1,6 @@
 #include "server/answers/group_json.h"
 
-#include "analysis/breakdown/breakdown.h"
+#include "analysis/groups/site_groups.h"
 #include "analysis/names/own_code.h"
 #include "hosted/cleanup.h"
 #include "server/answers/rest_json.h"
@@ -16,7 +16,7 @@ static uint32_t stack_of(const struct recording *recording, uint32_t site)
 static struct err *name_of_code(const struct own_code *code, struct buf *scratch, const char **ret)
 {
 	scratch->size = 0;
-	breakdown_put_name(scratch, BREAKDOWN_FUNCTION, code->frame);
+	site_groups_put_name(scratch, BLOCK_GROUPS_FUNCTION, code->frame);
 	*ret = buf_string(scratch);
 	return *ret ? NULL : buf_finish(scratch);
 }

@@ -15,12 +15,12 @@ static void put_all(struct json_writer *json, const struct sums *sums)
 
 	json_key(json, "all");
 	json_object(json);
-	json_field_u64(json, "bytes", all->bytes);
-	json_field_u64(json, "blocks", all->blocks);
-	json_field_u64(json, "leaked", all->leaked);
-	json_field_u64(json, "total", all->total);
-	json_field_u64(json, "calls", all->calls);
-	json_field_u64(json, "temporary", all->temporary);
+	json_field_u64(json, "bytes", all->sum.peak_bytes);
+	json_field_u64(json, "blocks", all->sum.peak_blocks);
+	json_field_u64(json, "leaked", all->sum.leaked_bytes);
+	json_field_u64(json, "total", all->sum.total_bytes);
+	json_field_u64(json, "calls", all->sum.calls);
+	json_field_u64(json, "temporary", all->sum.temporary);
 	json_field_u64(json, "slack", all->slack);
 	json_end(json);
 }
@@ -120,20 +120,20 @@ static struct err *put_keys(struct json_writer *json, const struct sums_page *pa
 		columns_end(columns);                                                              \
 	} while (0)
 
-#define COLUMN(name) OPTIONAL(#name, true, row->name)
+#define COLUMN(key, field) OPTIONAL(key, true, row->field)
 
 static void put_columns(struct columns *columns, const struct sums_page *page)
 {
-	COLUMN(bytes);
-	COLUMN(blocks);
-	COLUMN(leaked);
-	COLUMN(total);
-	COLUMN(calls);
-	COLUMN(temporary);
-	COLUMN(slack);
-	OPTIONAL("own_peak", row->spans && !row->of_sites, row->own_peak);
+	COLUMN("bytes", sum.peak_bytes);
+	COLUMN("blocks", sum.peak_blocks);
+	COLUMN("leaked", sum.leaked_bytes);
+	COLUMN("total", sum.total_bytes);
+	COLUMN("calls", sum.calls);
+	COLUMN("temporary", sum.temporary);
+	COLUMN("slack", slack);
+	OPTIONAL("own_peak", row->spans && !row->of_sites, row->sum.own_peak_bytes);
 	columns_object(columns, "lifetimes", "lifetimes");
-	COLUMN(freed);
+	COLUMN("freed", freed);
 	OPTIONAL("mean_ns", row->freed, sums_mean_life(row));
 	OPTIONAL("longest_ns", row->freed, row->longest_ns);
 	columns_object_end(columns);
@@ -203,7 +203,8 @@ static void put_shapes(struct json_writer *json, const struct sums_page *page)
 	json_key(json, "rate");
 	json_array(json);
 	for (uint64_t i = 0; i < page->count; i++)
-		json_u64(json, shape_rate(&page->shapes[i], page->rows[i].leaked, duration_ns));
+		json_u64(json,
+			 shape_rate(&page->shapes[i], page->rows[i].sum.leaked_bytes, duration_ns));
 	json_end(json);
 	json_end(json);
 }

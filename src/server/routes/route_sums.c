@@ -45,8 +45,8 @@ static void asked_deinit(struct asked *asked)
 	selection_release(asked->selection);
 }
 
-/* All but fates are keys. */
-#define KEY_FIRST (BLOCK_GROUPS_FATE + 1)
+/* All are keys from here on. */
+#define KEY_FIRST BLOCK_GROUPS_SITE
 
 /* Reads one key, of so many characters. */
 static struct err *take_key(struct reply *reply, const char *key, size_t length,
@@ -119,16 +119,13 @@ static struct err *find_blocks(struct request *request, struct reply *reply, str
  */
 static struct err *sum_inclusive(struct reply *reply, struct asked *asked)
 {
-	const struct block_groups *sites;
-	struct err *err = dataset_groups(asked->dataset, BLOCK_GROUPS_SITE, &sites);
+	struct err *err =
+		sums_create_inclusive(asked->dataset->recording, asked->dataset->symbolized,
+				      asked->selection->bits, asked->by[0], &asked->sums);
 
-	if (!err)
-		err = sums_create_inclusive(asked->dataset->recording, asked->dataset->symbolized,
-					    asked->selection->bits, sites, asked->by[0],
-					    &asked->sums);
 	if (err)
 		return reply_refuse_err(reply, err);
-	asked->query.first = asked->sums->groups;
+	asked->query.first = &asked->sums->groups;
 	return NULL;
 }
 
@@ -310,7 +307,7 @@ static struct err *take_sums_query(const struct request *request, struct reply *
 
 	asked->inclusive = request->choices[PARAMETER_SUMS_INCLUSIVE] == 1;
 	if (!err && !reply->status && asked->inclusive &&
-	    (asked->keys == SUMS_KEYS || !sums_has_inclusive(asked->by[0])))
+	    (asked->keys == SUMS_KEYS || !block_groups_are_frames(asked->by[0])))
 		return reply_refuse(reply, MHD_HTTP_BAD_REQUEST,
 				    "invalid 'inclusive': only by one of function, file, line and "
 				    "module");

@@ -1,5 +1,5 @@
 """`mallow report --by`, `--histogram`, `--at` and `--csv`: thousands of random filters on random
-recordings against breakdown_reference.py, real programs against what their sites and events add up
+recordings against sums_reference.py, real programs against what their sites and events add up
 to, and how it looks."""
 import collections
 import csv
@@ -11,10 +11,10 @@ import subprocess
 
 import pytest
 
-import breakdown_reference
 import mallow_reader
 import mallow_sums
 import report_json
+import sums_reference as reference
 from conftest import TOP, built, clean_environment
 from filter_reference import Blocks
 from made_recording import Made
@@ -23,7 +23,7 @@ from command_line import on_terminal
 from queries import (CULLED, SECOND, STACK, Recorded, example, filter_lines, program,  # noqa: F401
                      random_condition, random_recording, run_tool)
 
-SUMS = breakdown_reference.FIELDS
+SUMS = reference.FIELDS
 NAMELESS = re.compile(r"\[.*\]\+0x|0x|\[truncated\]$")
 BY_OWN, BY_FRAMES, BY_BLOCKS = ["function", "file", "line"], ["frame", "module"], ["thread", "size"]
 BY_STACKS = BY_OWN + BY_FRAMES
@@ -83,10 +83,10 @@ def test_random_filters_on_random_recordings(program, tmp_path):  # noqa: F811
         for answer in query(path, filters):
             numbers = answer["blocks"]
             for by in BY_STACKS + BY_BLOCKS:
-                compare_breakdown(answer, by, breakdown_reference.breakdown(
+                compare_breakdown(answer, by, reference.report(
                     blocks, numbers, by, program))
             for of in ("size", "lifetime"):
-                compare_histogram(answer, of, breakdown_reference.histogram(blocks, numbers, of))
+                compare_histogram(answer, of, reference.histogram(blocks, numbers, of))
 
 
 def test_many_sizes_are_classes(program, tmp_path):  # noqa: F811
@@ -99,7 +99,7 @@ def test_many_sizes_are_classes(program, tmp_path):  # noqa: F811
     all_of_them, few = query(path, [{}, {"size_min": "1"}])
     blocks = Blocks(mallow_reader.read(path), program.frames_of)
     for answer in (all_of_them, few):
-        compare_breakdown(answer, "size", breakdown_reference.breakdown(
+        compare_breakdown(answer, "size", reference.report(
             blocks, answer["blocks"], "size", program))
     assert few["size"]["row_count"] == 32
     assert [row["size_max"] for row in few["size"]["rows"]][:2] == [3072, 2883]
@@ -182,8 +182,8 @@ def check_real(tool, path):
         assert sum(part["bytes"] for part in parts) == report["total_bytes"]
         if of == "size":
             assert {one["size_max"]: one["calls"] for one in parts if one["calls"]} == \
-                collections.Counter(breakdown_reference.in_class(
-                    size, breakdown_reference.SIZES)[1] for size in sizes.elements())
+                collections.Counter(reference.in_class(
+                    size, reference.SIZES)[1] for size in sizes.elements())
         else:
             assert parts[-1] == {"calls": report["leaked_blocks"], "bytes": report["leaked_bytes"]}
     return report

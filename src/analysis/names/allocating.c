@@ -1,4 +1,4 @@
-#include "analysis/breakdown/allocating.h"
+#include "analysis/names/allocating.h"
 
 #include <stddef.h>
 #include <string.h>

@@ -3,8 +3,8 @@
  * sizes end at powers of two: 0, 1, 2, 3 to 4, 5 to 8, … Classes of times end at 1, 2, 4 … 512 ns,
  * us and ms, which are easy to read, and at 1, 2, 4 … s.
  */
-#ifndef MALLOW_ANALYSIS_BREAKDOWN_SCALE_H
-#define MALLOW_ANALYSIS_BREAKDOWN_SCALE_H
+#ifndef MALLOW_ANALYSIS_GROUPS_SCALE_H
+#define MALLOW_ANALYSIS_GROUPS_SCALE_H
 
 #include <stddef.h>
 #include <stdint.h>

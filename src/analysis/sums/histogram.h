@@ -2,11 +2,11 @@
  * How the sizes or lifetimes of allocations are distributed: the number of allocations, and of
  * bytes, in each class (scale.h). In a sample these are estimates.
  */
-#ifndef MALLOW_ANALYSIS_BREAKDOWN_HISTOGRAM_H
-#define MALLOW_ANALYSIS_BREAKDOWN_HISTOGRAM_H
+#ifndef MALLOW_ANALYSIS_SUMS_HISTOGRAM_H
+#define MALLOW_ANALYSIS_SUMS_HISTOGRAM_H
 
-#include "analysis/breakdown/breakdown.h"
-#include "analysis/breakdown/scale.h"
+#include "analysis/groups/scale.h"
+#include "analysis/recording.h"
 
 /* In the order of the choices of `mallow report --histogram`. */
 enum histogram_of {
@@ -29,10 +29,11 @@ struct histogram {
 };
 
 /*
- * Counts the blocks in seen->match, and also what CULL only counted, unless recording is a filtered
- * one. recording: the one whose sums are shown.
+ * Counts the blocks of `from` that are in bits (block_bits.h; NULL: all), and also what CULL only
+ * counted, unless recording is a filtered one. recording: the one whose sums are shown.
  */
 struct err *histogram_create(enum histogram_of of, const struct recording *recording,
-			     const struct seen_blocks *seen, struct histogram *ret);
+			     const struct recording *from, const uint64_t *bits,
+			     struct histogram *ret);
 
 #endif

@@ -1,4 +1,4 @@
-#include "analysis/breakdown/scale.h"
+#include "analysis/groups/scale.h"
 
 #include <assert.h>
 

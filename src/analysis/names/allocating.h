@@ -2,8 +2,8 @@
  * Recognises functions that only pass on a request for memory: the caller chose to allocate, not
  * they.
  */
-#ifndef MALLOW_ANALYSIS_BREAKDOWN_ALLOCATING_H
-#define MALLOW_ANALYSIS_BREAKDOWN_ALLOCATING_H
+#ifndef MALLOW_ANALYSIS_NAMES_ALLOCATING_H
+#define MALLOW_ANALYSIS_NAMES_ALLOCATING_H
 
 #include <stdbool.h>
 
