@@ -214,8 +214,9 @@ static struct err *refuse_unknown(const struct route *route, const char *name, s
 }
 
 /* Refuses a name with "b." in front of a route that has no differences: says which ones have. */
-static struct err *refuse_side(const struct route *route, const char *name, struct reply *reply)
+static struct err *refuse_side(const struct request *request, const char *name, struct reply *reply)
 {
+	bool named = request->route->groups & ROUTE_NAMED && request->rest;
 	cleanup(buf_deinit) struct buf paths = BUF_EMPTY;
 	size_t count;
 	const struct route *all = routes(&count);
@@ -226,8 +227,8 @@ static struct err *refuse_side(const struct route *route, const char *name, stru
 	if (!buf_string(&paths))
 		return buf_finish(&paths);
 	return reply_refuse(reply, MHD_HTTP_BAD_REQUEST,
-			    "'%s' asks for a difference, and %s has none; these have:%s", name,
-			    route->path, paths.data);
+			    "'%s' asks for a difference, and %s%s has none; these have:%s", name,
+			    request->route->path, named ? ROUTE_NAME : "", paths.data);
 }
 
 /* route: whose condition it must be; NULL: of any. */
@@ -320,7 +321,7 @@ static struct err *take_item(struct request *request, size_t index, bool *differ
 			return reply_refuse(reply, MHD_HTTP_BAD_REQUEST,
 					    "parameter '%s' is given twice", item->name);
 	if (sided && !(request->route->groups & ROUTE_CHANGE))
-		return refuse_side(request->route, item->name, reply);
+		return refuse_side(request, item->name, reply);
 	*difference |= sided;
 	if (sided && !is_whole(item->name))
 		return is_condition(NULL, item->name + SIDE_SIZE)

@@ -36,7 +36,7 @@ struct request {
 	const struct route *route;
 	char id[37];             /* the recording's, or "last"; "": the route has none */
 	struct dataset *dataset; /* NULL: not open: request_open() */
-	const char *rest;        /* the second part in <> of the route's path */
+	const char *rest;        /* the second part in <> of the route's path, or the ROUTE_NAME */
 	/*
 	 * A difference: what is asked for is how this request's answer differs from that one's,
 	 * which has its own recording and conditions, and else the same. Owned; NULL: no

@@ -109,7 +109,12 @@ static bool matches(const char *pattern, bool name, const char *path, struct cap
 			return false;
 		}
 	}
-	return !*path || (name && *path == '/' && path[1] && !strchr(path + 1, '/'));
+	if (!*path)
+		return true;
+	if (!name || *path != '/' || !path[1] || strchr(path + 1, '/'))
+		return false;
+	captures[captured] = (struct capture){path + 1, strlen(path + 1)};
+	return true;
 }
 
 struct err *route_find(struct request *request, struct reply *reply)
