@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/compiler.h"
+
 /* The allocators that are told apart, by number, and the words of the list: a bit for each. */
 static const char *const names[] = {"jemalloc", "tcmalloc", "mimalloc", "rpmalloc", "snmalloc"};
 #define NAMES (ARRAY_COUNT(names))
@@ -31,7 +33,6 @@ static const struct word functions[] = {
 #define HOOK(name, groups, leaves, act, size, times, pointer, operation, alignment) {name, groups},
 #define PREFIX(prefix, group)
 #define SIGN(symbol, allocator)
-#include "base/compiler.h"
 #include "symbols/allocator_functions.def"
 #undef HOOK
 #undef PREFIX

@@ -12,8 +12,6 @@
 #include "analysis/filter/filtered.h"
 #include "base/compiler.h"
 #include "hosted/cleanup.h"
-#include "report/json/breakdown_json.h"
-#include "report/json/histogram_json.h"
 #include "report/json/json_report.h"
 
 static struct err *read_filter(char *line, struct filter *filter)
@@ -59,7 +57,7 @@ static struct err *put_breakdowns(struct json_writer *json, const struct report_
 		if (!err) {
 			json_key(json, block_groups_word(keys[i]));
 			json_object(json);
-			breakdown_json_write(json, &view);
+			json_report_breakdown(json, &view);
 			json_end(json);
 		}
 		breakdown_view_deinit(&view);
@@ -81,7 +79,7 @@ static struct err *put_histograms(struct json_writer *json, const struct report_
 			break;
 		json_key(json, names[of]);
 		json_object(json);
-		histogram_json_write(json, &histogram);
+		json_report_histogram(json, &histogram);
 		json_end(json);
 	}
 	return err;

@@ -13,13 +13,8 @@
 #include "cli/output/output.h"
 #include "hosted/cleanup.h"
 #include "report/names/distinct_names.h"
-#include "report/csv/breakdown_csv.h"
 #include "report/csv/csv_report.h"
-#include "report/csv/histogram_csv.h"
-#include "report/csv/mappings_csv.h"
-#include "report/json/breakdown_json.h"
 #include "report/json/errors_json.h"
-#include "report/json/histogram_json.h"
 #include "report/json/json_report.h"
 #include "report/json/mappings_json.h"
 #include "report/json/pools_json.h"
@@ -142,10 +137,10 @@ static struct err *write_json(struct writer *writer, const struct report_subject
 	json_object(json);
 	json_report_subject(json, subject);
 	if (wanted->view == REPORT_HISTOGRAM) {
-		histogram_json_write(json, &made->histogram);
+		json_report_histogram(json, &made->histogram);
 	} else {
 		json_field_text(json, "sorted_by", metric_info(wanted->metric)->name);
-		breakdown_json_write(json, &made->breakdown);
+		json_report_breakdown(json, &made->breakdown);
 	}
 	json_end(json);
 	return NULL;
@@ -158,9 +153,9 @@ static void put_csv_header(struct writer *writer)
 	if (writer->titled)
 		csv_text(&writer->csv, "recording");
 	if (wanted->view == REPORT_BREAKDOWN)
-		csv_words(&writer->csv, breakdown_csv_columns(wanted->by));
+		csv_words(&writer->csv, csv_report_breakdown_columns(wanted->by));
 	else if (wanted->view == REPORT_HISTOGRAM)
-		csv_words(&writer->csv, histogram_csv_columns(wanted->histogram));
+		csv_words(&writer->csv, csv_report_histogram_columns(wanted->histogram));
 	else if (wanted->view == REPORT_MAPPINGS)
 		csv_words(&writer->csv, CSV_REPORT_MAPPINGS);
 	else
@@ -176,12 +171,12 @@ static struct err *write_csv(struct writer *writer, const struct report_subject 
 	if (!writer->behind)
 		put_csv_header(writer);
 	if (wanted->view == REPORT_BREAKDOWN)
-		breakdown_csv_write(&writer->csv, &made->breakdown, path);
+		csv_report_breakdown(&writer->csv, &made->breakdown, path);
 	else if (wanted->view == REPORT_HISTOGRAM)
-		histogram_csv_write(&writer->csv, &made->histogram, path);
+		csv_report_histogram(&writer->csv, &made->histogram, path);
 	else if (wanted->view == REPORT_MAPPINGS)
-		return mappings_csv_write(&writer->csv, subject, &made->mappings, path,
-					  wanted->metric, wanted->top);
+		return csv_report_mappings(&writer->csv, subject, &made->mappings, path,
+					   wanted->metric, wanted->top);
 	else
 		return csv_report_write(&writer->csv, subject, path, wanted->metric, wanted->top);
 	return NULL;

@@ -1,9 +1,11 @@
-/* `mallow report --csv`: one row for each site, with its sums and stack. */
+/* `mallow report --csv`: rows with sums, of sites or of what else is asked for. */
 #ifndef MALLOW_REPORT_CSV_CSV_REPORT_H
 #define MALLOW_REPORT_CSV_CSV_REPORT_H
 
+#include "analysis/sums/histogram.h"
+#include "analysis/views/map_sites.h"
 #include "hosted/csv_writer.h"
-#include "report/views/subject.h"
+#include "report/views/breakdown_view.h"
 
 /* The names of the columns that csv_report_sums() fills, separated by blanks. */
 #define CSV_REPORT_SUMS                                                                            \
@@ -28,5 +30,23 @@ struct err *csv_report_stack(struct csv_writer *csv, const struct report_subject
  */
 struct err *csv_report_write(struct csv_writer *csv, const struct report_subject *subject,
 			     const char *path, enum metric metric, uint32_t top);
+
+/* `--by`: the names of the columns for the header row, separated by blanks; and the rows. */
+const char *csv_report_breakdown_columns(enum block_groups_by by);
+void csv_report_breakdown(struct csv_writer *csv, const struct breakdown_view *view,
+			  const char *path);
+
+/* `--histogram`: the same. */
+const char *csv_report_histogram_columns(enum histogram_of of);
+void csv_report_histogram(struct csv_writer *csv, const struct histogram *histogram,
+			  const char *path);
+
+#define CSV_REPORT_MAPPINGS                                                                        \
+	"kind peak_bytes left_bytes left_mappings total_bytes mappings " CSV_REPORT_STACK
+
+/* `--mappings`: a row for each stack by which the program mapped something. */
+struct err *csv_report_mappings(struct csv_writer *csv, const struct report_subject *subject,
+				const struct map_sites *sites, const char *path, enum metric metric,
+				uint32_t top);
 
 #endif

@@ -202,3 +202,107 @@ struct err *json_report_write(struct json_writer *json, struct json_stacks *stac
 		json_end(json);
 	return err;
 }
+
+/* Writes what a row is about. A value that is not known is null. */
+static void put_identity(struct json_writer *json, enum block_groups_by by,
+			 const struct breakdown_row *row)
+{
+	bool of_files = by == BLOCK_GROUPS_FILE || by == BLOCK_GROUPS_LINE;
+	const struct named_frame *frame = row->frame;
+
+	if (by == BLOCK_GROUPS_THREAD) {
+		json_key(json, "tid");
+		if (row->thread)
+			json_u64(json, row->thread->tid);
+		else
+			json_null(json);
+		json_field_text(json, "thread", row->thread ? row->thread->name : NULL);
+		return;
+	}
+	if (by == BLOCK_GROUPS_SIZE && row->culled) {
+		json_field_text(json, "size_min", NULL);
+		json_field_text(json, "size_max", NULL);
+		return;
+	}
+	if (by == BLOCK_GROUPS_SIZE) {
+		json_field_u64(json, "size_min", row->smallest);
+		json_field_u64(json, "size_max", row->largest);
+		return;
+	}
+	json_field_text(json, "name", row->name);
+	if (by == BLOCK_GROUPS_FUNCTION || by == BLOCK_GROUPS_FRAME)
+		json_stacks_function(json, frame && frame->has_symbol ? frame : NULL);
+	if (of_files)
+		json_field_text(json, "file", frame ? frame->file : NULL);
+	if (by == BLOCK_GROUPS_LINE && frame && frame->file)
+		json_field_u64(json, "line", frame->line);
+	if (!of_files || (frame && !frame->file))
+		json_field_text(json, "module", frame ? frame->module : NULL);
+}
+
+void json_report_breakdown(struct json_writer *json, const struct breakdown_view *view)
+{
+	json_field_text(json, "by", block_groups_word(view->by));
+	json_field_u64(json, "row_count", view->count);
+	json_key(json, "rows");
+	json_array(json);
+	for (uint32_t i = 0; i < breakdown_view_rows(view); i++) {
+		const struct breakdown_row *row = &view->rows[i];
+
+		json_object(json);
+		put_identity(json, view->by, row);
+		if (row->culled)
+			json_field_bool(json, "culled", true);
+		json_key(json, "own_peak_bytes");
+		if (row->own_peak_known)
+			json_u64(json, row->own.own_peak_bytes);
+		else
+			json_null(json);
+		json_report_site_sums(json, &row->own);
+		if (!breakdown_view_of_blocks(view->by)) {
+			json_key(json, "inclusive");
+			json_object(json);
+			json_report_site_sums(json, &row->inclusive);
+			json_end(json);
+		}
+		json_end(json);
+	}
+	json_end(json);
+}
+
+static void put_class(struct json_writer *json, const struct histogram_sum *sum)
+{
+	json_field_u64(json, "calls", sum->calls);
+	json_field_u64(json, "bytes", sum->bytes);
+}
+
+static void put_apart(struct json_writer *json, const char *name, const struct histogram_sum *sum)
+{
+	json_key(json, name);
+	json_object(json);
+	put_class(json, sum);
+	json_end(json);
+}
+
+void json_report_histogram(struct json_writer *json, const struct histogram *histogram)
+{
+	bool sizes = histogram->of == HISTOGRAM_SIZE;
+
+	json_field_text(json, "histogram", sizes ? "size" : "lifetime");
+	json_key(json, "classes");
+	json_array(json);
+	for (size_t i = histogram->first; i < histogram->end; i++) {
+		json_object(json);
+		json_field_u64(json, sizes ? "size_min" : "lifetime_min_ns",
+			       scale_lowest(&histogram->scale, i));
+		json_field_u64(json, sizes ? "size_max" : "lifetime_max_ns",
+			       histogram->scale.highest[i]);
+		put_class(json, &histogram->classes[i]);
+		json_end(json);
+	}
+	json_end(json);
+	if (!sizes)
+		put_apart(json, "leaked", &histogram->leaked);
+	if (histogram->culled.calls)
+		put_apart(json, "culled", &histogram->culled);
+}

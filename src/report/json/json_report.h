@@ -2,9 +2,10 @@
 #ifndef MALLOW_REPORT_JSON_JSON_REPORT_H
 #define MALLOW_REPORT_JSON_JSON_REPORT_H
 
+#include "analysis/sums/histogram.h"
 #include "hosted/json_writer.h"
 #include "report/json/json_stacks.h"
-#include "report/views/subject.h"
+#include "report/views/breakdown_view.h"
 
 /*
  * Writes one object. Sites are in descending order of the metric, top of them (0: all, also those
@@ -33,5 +34,14 @@ void json_report_sums(struct json_writer *json, const struct recording_summary *
 
 /* Writes the fields that say which recording it is, and whether it is complete. */
 void json_report_identity(struct json_writer *json, const struct recording_facts *facts);
+
+/* `--by`: writes the fields "by", "row_count" and "rows" into the open object. */
+void json_report_breakdown(struct json_writer *json, const struct breakdown_view *view);
+
+/*
+ * `--histogram`: writes the fields "histogram" and "classes", and the sums that are in no class,
+ * into the open object.
+ */
+void json_report_histogram(struct json_writer *json, const struct histogram *histogram);
 
 #endif
