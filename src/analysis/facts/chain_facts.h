@@ -1,6 +1,6 @@
 /*
  * Chains of reallocs: how often blocks were grown, what that copied, and with which size they
- * ended. For the facts of a whole run, and for sums of groups of blocks (sums/chain_sums.h).
+ * ended. For the facts of a whole run, and for sums of groups of blocks (sums_chains()).
  */
 #ifndef MALLOW_ANALYSIS_FACTS_CHAIN_FACTS_H
 #define MALLOW_ANALYSIS_FACTS_CHAIN_FACTS_H

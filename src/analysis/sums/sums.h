@@ -43,6 +43,8 @@ struct sums_query {
 	bool brief;
 };
 
+struct chain_facts;
+
 struct sums {
 	struct sums_row *rows; /* in no order */
 	uint32_t count;
@@ -107,5 +109,14 @@ uint64_t sums_number(enum sums_order order, const struct sums_row *row);
  */
 void sums_sort(struct sums *sums, const struct sums_query *query, enum sums_order order,
 	       bool descending);
+
+/*
+ * Chains of reallocs (facts/chain_facts.h). ret[i]: the steps to those blocks (block_bits.h) that
+ * are in groups[numbers[i]]; the caller owns it (free()). recording: opened with RECORDING_BLOCKS.
+ * The only error: no memory.
+ */
+struct err *sums_chains(const struct recording *recording, const uint64_t *bits,
+			const struct block_groups *groups, const uint32_t *numbers, uint32_t count,
+			struct chain_facts **ret);
 
 #endif

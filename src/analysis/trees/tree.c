@@ -2,7 +2,6 @@
 
 #include <string.h>
 
-#include "analysis/trees/tree_labels.h"
 #include "analysis/trees/tree_nodes.h"
 #include "hosted/cleanup.h"
 #include "hosted/intern.h"
@@ -29,7 +28,6 @@ struct builder {
 	const struct recording *recording;
 	const struct stack_node *stacks;
 	uint32_t stack_count;
-	struct tree_labels labels;
 	struct tree_nodes nodes;
 	uint32_t *by_stack; /* for each stack node its tree node; 0: none (yet) */
 	bool *needed;       /* for each stack node: sites with a value have it */
@@ -40,7 +38,6 @@ struct builder {
 
 static void builder_deinit(struct builder *builder)
 {
-	tree_labels_deinit(&builder->labels);
 	tree_nodes_deinit(&builder->nodes);
 	free(builder->by_stack);
 	free(builder->needed);
@@ -123,7 +120,7 @@ static struct err *place_stack(struct builder *builder, uint32_t stack)
 	struct err *err;
 	size_t count;
 
-	err = tree_labels_of(&builder->labels, node->frame, &lines, &count);
+	err = tree_nodes_lines(&builder->nodes, node->frame, &lines, &count);
 	while (!err && count--)
 		err = step(builder, &lines[count], &at, &run, folds);
 	builder->by_stack[stack] = at;
@@ -147,7 +144,7 @@ static struct err *find_own(struct builder *builder)
 
 		if (!builder->needed[i])
 			continue;
-		err = tree_labels_of(&builder->labels, stacks[i].frame, &lines, &count);
+		err = tree_nodes_lines(&builder->nodes, stacks[i].frame, &lines, &count);
 		if (err)
 			return err;
 		above[i] = stacks[i].parent != RECORDING_NONE && above[stacks[i].parent];
@@ -241,13 +238,18 @@ struct err *tree_create_shaped(const struct recording *recording, struct symboli
 	impl->leaves = malloc(((size_t)count + 1) * sizeof(*impl->leaves));
 	if (!impl->leaves)
 		return err_no_memory();
-	tree_labels_init(&builder.labels, symbolized, shape->merge, &impl->labels);
+	builder.nodes.labels = (struct tree_labels){
+		.symbolized = symbolized,
+		.merge = shape->merge,
+		.strings = &impl->labels,
+		.buf = BUF_EMPTY,
+	};
 	err = build(&builder, sites, count, metric, impl->leaves);
 	if (err)
 		return err;
 	tree->count = (uint32_t)builder.nodes.all.count;
 	tree->nodes = steal(&builder.nodes.all.items);
-	tree->labels = (uint32_t)builder.labels.numbers.count;
+	tree->labels = (uint32_t)builder.nodes.labels.numbers.count;
 	tree->leaves = impl->leaves;
 	*ret = steal(&tree);
 	return NULL;

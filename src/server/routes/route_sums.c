@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "analysis/findings/shape_sums.h"
-#include "analysis/sums/chain_sums.h"
+#include "analysis/sums/sums_change.h"
 #include "hosted/cleanup.h"
 #include "server/routes/route.h"
 #include "server/data/selection.h"
@@ -201,8 +201,8 @@ static struct err *sum_page_chains(struct asked *asked)
 	groups = groups_of_page(asked, &count);
 	if (!groups)
 		return err_no_memory();
-	return chain_sums_create(asked->dataset->recording, asked->query.bits, asked->query.first,
-				 groups, count, &asked->chains);
+	return sums_chains(asked->dataset->recording, asked->query.bits, asked->query.first, groups,
+			   count, &asked->chains);
 }
 
 /* Makes the curves of the page. */
