@@ -381,7 +381,7 @@ bool recording_has_block_order(const struct recording *recording, enum block_ord
  */
 struct err *recording_block_chains(const struct recording *recording, const uint32_t **ret);
 
-/* Of each block the last block of its chain, and how many blocks of it were before it. */
+/* For each block: the last block of its chain, and how many blocks of the chain came before it. */
 struct chain_places {
 	const uint32_t *last; /* NULL: no block has a successor, so each is a chain alone */
 	const uint32_t *position;

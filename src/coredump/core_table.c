@@ -180,7 +180,7 @@ struct err *core_table_make_header(const char *name, struct core_table *table, b
 	return NULL;
 }
 
-/* Whose table a mapping is of. 0: it is of none. */
+/* The process whose table a mapping belongs to. 0: it is no table. */
 static uint32_t owner_of(const struct core_mapping *mapping)
 {
 	if (strncmp(mapping->path, MAPPED_NAME, strlen(MAPPED_NAME)) != 0)

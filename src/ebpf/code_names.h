@@ -9,7 +9,7 @@
 
 struct code_names;
 
-/* Of one frame there are several if functions were inlined. */
+/* A name of a frame. With inlined functions a frame has several. */
 struct code_name {
 	const char *function; /* readable; NULL: unknown */
 	uint64_t offset;      /* of the address from the function's start */

@@ -45,7 +45,8 @@ static struct mapped_range part_of(const struct mapped_range *range, uint64_t st
 	return part;
 }
 
-/* Takes [start, end) out of all ranges. What is taken is kept for a thread; by 0: it is not kept.
+/* Takes [start, end) out of all ranges. by: the thread that unmapped it, which keeps the parts; 0:
+ * drop the parts.
  */
 static struct err *cut_ranges(struct mapped_ranges *ranges, uint64_t start, uint64_t end,
 			      uint32_t by)

@@ -3,8 +3,8 @@
  * are untouched on failure. Only cli and server turn an error into text and a status; other rooms
  * never print and never exit.
  *
- * Who receives an error owns it, and passes it on or destroys it. "Out of memory" is a static
- * object, so reporting it needs no memory. An error belongs to one thread at a time.
+ * The function that receives an error owns it, and passes it on or destroys it. "Out of memory" is
+ * a static object, so reporting it needs no memory. An error belongs to one thread at a time.
  */
 #ifndef MALLOW_HOSTED_ERR_H
 #define MALLOW_HOSTED_ERR_H

@@ -27,7 +27,8 @@ enum trace_allocator {
 	TRACE_ALLOCATOR_OTHER = 3,
 };
 
-/* Of integers of a fixed size. Readers turn big-endian tables around: trace/byte_order.h. */
+/* The order of bytes in integers of a fixed size. Readers swap big-endian tables:
+ * trace/byte_order.h. */
 enum trace_byte_order {
 	TRACE_LITTLE_ENDIAN = 0,
 	TRACE_BIG_ENDIAN = 1,

@@ -64,7 +64,7 @@ void helper_forget(void);
  * (PR_SET_CHILD_SUBREAPER, or process 1 of a container) meets it when it ends.
  *
  * The helper has a session of its own, so that Ctrl-C ends the program and the rest is still sent.
- * Of the program's files it keeps standard error alone, for messages.
+ * It closes all files of the program but standard error, where messages go.
  *
  * Starts it for the recording that has just been opened. The caller waits until the kernel has
  * executed it, about a millisecond. If it cannot be started, a line says so, and the recording

@@ -161,8 +161,8 @@ void slot_settle(struct thread *thread)
  * Appends the first size bytes of a private slot, unless that has been done. If the recording has
  * stopped, or stops by that, counts the events as lost instead. chunk: the slot, or a copy of it.
  *
- * Who stops the recording sets its state, and then settles the slots of all threads. Here the slot
- * is settled before the state is read. So one of the two takes care of the events, and not both.
+ * The thread that stops a recording sets its state, and then settles the slots of all threads. Here
+ * the slot is settled before the state is read. So exactly one of the two takes care of the events.
  */
 static enum file_result append_private(struct thread *thread, struct trace_chunk *chunk,
 				       uint32_t size, struct timed_write *write)

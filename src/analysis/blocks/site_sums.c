@@ -254,7 +254,7 @@ struct err *recording_site_spans(const struct recording *recording, const struct
 	return err;
 }
 
-/* Of all blocks most is known already, and what was culled is in no block. */
+/* Sums of all blocks: the site table has most of them already. Culled blocks are in no column. */
 static struct err *sums_of_all(const struct recording *recording, struct site_sums **ret)
 {
 	size_t count = recording->sites.sites.count;

@@ -7,7 +7,7 @@
 
 #include "analysis/recording.h"
 
-/* Of one site. Blocks of a sampled recording count in the sums as what they stand for. */
+/* The sums of one site. A block of a sampled recording counts as the number that it stands for. */
 struct site_sums {
 	uint64_t calls;
 	uint64_t leaked; /* of these, never freed in the recording */

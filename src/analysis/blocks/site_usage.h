@@ -4,7 +4,7 @@
 
 #include "analysis/recording.h"
 
-/* Of a site without blocks: --cull only counted them. */
+/* The usage of a site without blocks: --cull only counted them. */
 #define SITE_USAGE_NEVER UINT64_MAX
 
 /*

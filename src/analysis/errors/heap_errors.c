@@ -143,7 +143,7 @@ static void trial_deinit(struct trial *trial)
 	vec_deinit(&trial->verdicts);
 }
 
-/* Since when the recording may lack allocations. TIME_NEVER: it has all. */
+/* The moment from which allocations may be missing. TIME_NEVER: none is. */
 static uint64_t off_since(const struct recording *recording)
 {
 	for (size_t i = 0; i < recording->switches.count; i++)

@@ -13,8 +13,8 @@ static uint64_t bytes_of(const struct facts_input *input, uint64_t block)
 }
 
 /*
- * Of the blocks first … last, which were allocated at one time, finds the one after whose
- * allocation so many bytes were live. freed: for each of them, bytes that were freed right before.
+ * The blocks first … last were allocated at one time. Finds the one after whose allocation
+ * `wanted` bytes were live. freed: for each of them, bytes that were freed right before.
  */
 static uint64_t find_reached(const struct facts_input *input, uint64_t first, uint64_t last,
 			     uint64_t wanted, uint64_t *freed)

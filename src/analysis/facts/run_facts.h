@@ -23,7 +23,7 @@
 #define FACTS_PAGE_BLOCK (64u << 10)        /* larger blocks fill their pages */
 #define FACTS_PAGE_FEW   (FACTS_PAGE / 10u) /* a page is kept by few bytes: so many or less */
 
-/* Of the blocks of one site. */
+/* Facts of the blocks of one site. */
 struct site_facts {
 	uint64_t live[FACTS_POINTS]; /* bytes live at the end of each part; the last: never freed */
 	uint64_t kept[FACTS_POINTS]; /* bytes allocated in each part and never freed */
@@ -33,7 +33,7 @@ struct site_facts {
 	uint64_t few_pages; /* at page_facts.at_ns: pages kept by few bytes, most of them its own */
 };
 
-/* Of a site at which realloc made one block of another. */
+/* Facts of a site at which realloc made one block of another. */
 struct chain_facts {
 	uint32_t site;
 	uint64_t steps;  /* how often */

@@ -62,7 +62,7 @@ static bool passes(const struct filter *filter, const struct site *site)
 		      site->calls);
 }
 
-/* Of a site's first allocation to its last one. What was culled has no times. */
+/* The interval from a site's first allocation to its last. Culled blocks have no times. */
 static struct err *keep_intervals(const struct filter *filter, const struct recording *recording,
 				  uint32_t count, uint8_t *sites)
 {

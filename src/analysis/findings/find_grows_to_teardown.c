@@ -12,8 +12,8 @@
 #define RUN_NS_MIN 50000000           /* a shorter run is nothing but start-up */
 
 /*
- * Of what grows in 14 parts to a third of the peak, a part has a 28th of the rest, which may be
- * what comes and goes.
+ * Something that grows over 14 parts to a third of the peak grows in each part by a 28th of the
+ * other two thirds, which may come and go.
  */
 #define GROWN_PART 30
 

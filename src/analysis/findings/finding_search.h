@@ -16,7 +16,7 @@
 #define FINDING_GROWING_PERCENT 1
 #define FINDING_CALM_PERCENT    5 /* of what is never freed and does not grow */
 
-/* Of a sample so many blocks: the times of fewer say nothing. */
+/* The least number of sampled blocks: the times of fewer say nothing. */
 #define FINDING_SAMPLES_MIN 20
 
 /* At most so many findings of one kind about functions. */

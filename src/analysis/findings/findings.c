@@ -68,7 +68,7 @@ static int compare(const void *left, const void *right)
 	return a->stack < b->stack ? -1 : a->stack > b->stack;
 }
 
-/* Of a recording of which nothing can be looked for. */
+/* Why a recording cannot have findings. NULL: it can. */
 static const char *out_of_scope(const struct recording *recording)
 {
 	const struct recording_facts *facts = recording_facts(recording);

@@ -159,7 +159,7 @@ static struct err *take_block(const struct recording *recording, const struct ru
 	return err;
 }
 
-/* Since when, to the end, nearly as much as at the peak was live. */
+/* Finds the moment from which live memory stays near the peak. */
 static bool find_steady(const struct recording *recording, const struct run_facts *facts,
 			uint64_t *ret)
 {

@@ -27,7 +27,7 @@ struct err *growing_open_descriptor(const char *name, int fd, unsigned int needs
 /* Accepts NULL. */
 void growing_close(struct growing *growing);
 
-/* Whom looks tell how far they are, from now on. growing_finish() has its own. */
+/* Sets the progress callback of later looks. growing_finish() has its own. */
 void growing_tell(struct growing *growing, recording_progress *progress, void *argument);
 
 /* Takes what came since the last call. */

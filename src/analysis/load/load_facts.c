@@ -124,7 +124,7 @@ static struct err *set_defaults(struct recording *recording, const char *name)
 	return facts->path && facts->arguments ? NULL : err_no_memory();
 }
 
-/* Who writes, where it is not the program itself. */
+/* Reads who writes the recording, if that is not the program itself. */
 static struct err *read_writer(struct load *load, const struct trace_header *header)
 {
 	size_t got;

@@ -10,7 +10,7 @@
 #include "hosted/arena.h"
 #include "hosted/vec.h"
 
-/* What of a frame a pattern is compared with. */
+/* The part of a frame that a pattern is compared with. */
 enum kind { PLUMBING_module, PLUMBING_function, PLUMBING_file, PLUMBING_rust };
 
 /* Those that a file may have. */

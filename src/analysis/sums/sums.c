@@ -46,7 +46,7 @@ static bool is_of_sites(const struct sums_query *query)
 	       (!query->second || block_groups_of_sites(query->second));
 }
 
-/* Of sites alone own peaks are known, too. */
+/* Only a table of sites knows the peak of each row. */
 static bool knows_own_peaks(const struct sums_query *query)
 {
 	return is_of_sites(query) && query->first->by == BLOCK_GROUPS_SITE && !query->second;

@@ -15,7 +15,7 @@ CLEANUP_DEFINE(struct sums *, sums_destroy);
 /* Fewer blocks than this are not worth a thread, and the sums that it fills. */
 #define PIECE_MIN ((uint64_t)1 << 18)
 
-/* Of the blocks of a site. */
+/* The sums of a site's blocks. */
 struct rest {
 	uint64_t slack, half; /* as in struct sums_row */
 };

@@ -183,7 +183,7 @@ static struct err *seek_peak(const struct pass *pass, uint64_t *ret)
 	return err;
 }
 
-/* Of a recording without a filter it is mostly known. */
+/* The peak's block. A recording without a filter mostly knows it. */
 static struct err *find_peak(const struct recording *recording, struct pass *pass)
 {
 	pass->peak = pass->bits ? BLOCK_NONE : site_table_peak_block(&recording->sites);

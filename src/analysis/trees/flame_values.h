@@ -7,9 +7,9 @@
 #include "analysis/trees/flame.h"
 
 /*
- * Of one site, or of a node. Blocks are those that the metric is about: of PEAK those live at the
- * peak, of LEAKED those never freed, of TEMPORARY the temporary ones, else all that match. Blocks
- * of a sampled recording count as what they stand for.
+ * The sums of a site or a node. Blocks are those that the metric is about: of PEAK those live at
+ * the peak, of LEAKED those never freed, of TEMPORARY the temporary ones, else all that match.
+ * Blocks of a sampled recording count as what they stand for.
  */
 struct flame_value {
 	uint64_t value;             /* of the metric */

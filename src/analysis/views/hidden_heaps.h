@@ -23,10 +23,10 @@ struct hidden_heaps {
 const char *hidden_heap_owner(enum hidden_heap heap);
 
 /*
- * Whose memory an operation maps for blocks of its own. HIDDEN_HEAP_COUNT: nobody's. The call is in
- * the language's own code, and the memory anonymous and private. Python's arenas are of exactly one
- * size; PHP maps chunks of one size and single blocks that are larger. With PYTHONMALLOC=malloc and
- * USE_ZEND_ALLOC=0 there are none.
+ * The language whose own blocks lie in what an operation maps. HIDDEN_HEAP_COUNT: none. The call is
+ * in the language's own code, and the memory anonymous and private. Python's arenas are of exactly
+ * one size; PHP maps chunks of one size and single blocks that are larger. With PYTHONMALLOC=malloc
+ * and USE_ZEND_ALLOC=0 there are none.
  */
 enum hidden_heap hidden_heap_of(const struct recording *recording,
 				const struct mapping_operation *mapping);

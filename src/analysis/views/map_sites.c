@@ -11,7 +11,7 @@
 #include "hosted/map.h"
 #include "hosted/vec.h"
 
-/* Of a site: what a call mapped or took away. */
+/* What a call mapped or took away at a site. */
 struct step {
 	uint32_t operation;
 	uint32_t site;
@@ -165,8 +165,8 @@ static struct err *known_caller(struct summing *summing, uint32_t stack, enum ma
 }
 
 /*
- * Of a file. Nothing says which files lie in memory (memfd, /dev/shm). But the kernel counts their
- * pages apart, so a process without such pages has none.
+ * The kind of a file's mapping. Nothing says which files lie in memory (memfd, /dev/shm). But the
+ * kernel counts their pages apart, so a process without such pages has none.
  */
 static enum map_kind kind_of_file(const struct summing *summing,
 				  const struct mapping_operation *origin)

@@ -23,7 +23,7 @@ enum map_kind {
 const char *map_kind_name(enum map_kind kind);
 const char *map_kind_text(enum map_kind kind);
 
-/* Of all mappings of a kind. */
+/* The sums of all mappings of a kind. */
 struct map_sum {
 	uint64_t bytes, mappings;  /* that were made */
 	uint64_t peak_bytes;       /* that were mapped at once, at most */

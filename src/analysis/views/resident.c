@@ -82,7 +82,7 @@ static uint64_t data_of(const struct recorded_module *module)
 	return bytes;
 }
 
-/* Of all modules; generations of a file have one place. */
+/* The bytes of static data of all modules; generations of a file have one place. */
 static uint64_t static_data(const struct recording *recording)
 {
 	uint32_t count;

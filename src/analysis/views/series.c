@@ -22,7 +22,7 @@ void series_destroy(struct series *series)
 }
 CLEANUP_DEFINE(struct series *, series_destroy);
 
-/* Of a group: its live bytes added up over the nanoseconds of the span. */
+/* A group's live bytes, added up over the nanoseconds of the span. */
 struct area {
 	unsigned __int128 sum;
 	bool any; /* some of its blocks were live in the span */

@@ -25,7 +25,7 @@ struct series_query {
 	uint32_t top; /* so many of the largest groups have a curve, at most SERIES_TOP_MAX */
 };
 
-/* Of one step. In a sample all of it is estimated. */
+/* The sums of one step. A sampled recording has estimates. */
 struct series_point {
 	uint64_t bytes, blocks; /* live at its end: what the condition alive_at finds */
 	uint64_t allocated_bytes, allocated_blocks; /* within it */

@@ -22,7 +22,7 @@ struct series_job {
 	uint64_t first, end; /* blocks that were allocated in the span are among these */
 };
 
-/* Whom a block stands for in a sample. */
+/* How many blocks a sampled block stands for. */
 static inline uint64_t series_weight(const struct series_job *job, uint64_t block)
 {
 	return job->sample_mean

@@ -82,7 +82,7 @@ static struct memleak_process *add_process(struct memleak *memleak, pid_t pid)
 	return process;
 }
 
-/* Of -t: how many lines are missing since this was said last. */
+/* For -t: says how many lines are missing since it was said last. */
 static void say_missing_lines(struct memleak *memleak)
 {
 	uint64_t lost = 0;

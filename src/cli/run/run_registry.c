@@ -111,8 +111,8 @@ static void image_deinit(struct run_image *image)
 }
 
 /*
- * Whose a recording is. Root may do as another user while it records: then it is that user's file,
- * and may lie where that user can replace it.
+ * Finds the owner of a recording. Root may act as another user while it records: then the file is
+ * that user's, and may lie where that user can replace it.
  */
 static void find_owner(struct run_image *image)
 {

@@ -242,7 +242,7 @@ __noinline uint32_t remember(struct scratch *scratch, struct way *way, uint64_t 
 		bpf_loop(WORDS_MAX, place_word, &placing, 0);
 		way->hash = mix(hash_of(scratch, way), number);
 	}
-	// A way that goes on, on another stack, or has too many places, is not remembered.
+	// A path that continues on another stack, or is too long, is not remembered.
 	if (scratch->next != frames || way->count >= WAY_FRAMES)
 		way->count = 0;
 	way->key = key;

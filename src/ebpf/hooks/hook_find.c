@@ -123,7 +123,7 @@ static struct err *add_exits(struct search *search, const struct image_function 
 	return err;
 }
 
-/* Of a function, of a stub that leads to it, and of one more. */
+/* The longest chain of jumps: a function, a stub that leads to it, and one more. */
 #define JUMPS_MAX 3
 
 /* Whether the function only jumps to another one of the list: that one is probed. */

@@ -9,7 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Whose function it is. One bit each: of the prefix, or of what it is instead. */
+/* The allocator that a function belongs to, one bit each, by its prefix or by what stands instead.
+ */
 enum hook_group {
 	HOOK_PLAIN = 1, /* without a prefix */
 	HOOK_JE = 2,

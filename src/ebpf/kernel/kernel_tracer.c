@@ -306,7 +306,8 @@ static uint64_t misses_of(const struct bpf_program *program)
 	return fd >= 0 && !bpf_obj_get_info_by_fd(fd, &info, &size) ? info.recursion_misses : 0;
 }
 
-/* Of two programs for the same free, one was run if the other was not, but for a few at most. */
+/* The calls that neither of two programs for the same free has seen. All but a few run one of them.
+ */
 static uint64_t misses_of_both(const struct bpf_program *program, const struct bpf_program *again)
 {
 	uint64_t first = misses_of(program), second = misses_of(again);

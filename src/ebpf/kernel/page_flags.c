@@ -158,7 +158,7 @@ static uint64_t frame_of(int pagemap, const void *address)
 	return pread(pagemap, &word, sizeof(word), at) == sizeof(word) ? FRAME_OF(word) : 0;
 }
 
-/* Of several tries two have to agree: an interrupt takes pages in our name, too. */
+/* Two of several tries must agree: an interrupt takes pages in our name, too. */
 static void find_page_base(const struct page_places *places, struct kernel_places *ret)
 {
 	auto_close int pagemap = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);

@@ -76,7 +76,7 @@ static size_t read_build_id(const struct target_module *module, uint8_t ret[ELF_
 	return size;
 }
 
-/* Of how many module records before the module has the path, too. */
+/* Counts earlier modules with the same path. */
 static uint64_t generation(const struct record_code *code, const struct target *target,
 			   const struct target_module *module)
 {

@@ -24,7 +24,7 @@ const char *decompressed_name(enum decompressed_kind kind);
  * Decompresses the file at fd, which stays the caller's, into the cache folder. Zeros take no room
  * there. *ret: the new file, which the caller closes; -1: the file is not compressed.
  *
- * Of a file that is damaged or cut, *ret has what could be saved, and this is no error.
+ * A damaged or cut file is no error: *ret then has what could be saved.
  */
 struct err *decompressed_open(const char *name, int fd, int *ret);
 

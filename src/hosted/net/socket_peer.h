@@ -1,4 +1,4 @@
-/* Whose program is at the other end of a connection: docs/security.md. */
+/* The user whose program is at the other end of a connection: docs/security.md. */
 #ifndef MALLOW_HOSTED_NET_SOCKET_PEER_H
 #define MALLOW_HOSTED_NET_SOCKET_PEER_H
 
@@ -7,7 +7,7 @@
 
 #include "hosted/err.h"
 
-/* Who is trusted without a token. Zeroed: this process's user and root. */
+/* The users that are trusted without a token. Zeroed: this process's user and root. */
 struct socket_trust {
 	bool all;      /* --insecure: everybody, on other machines, too */
 	bool has_user; /* --allow-user: … */
@@ -24,9 +24,9 @@ struct socket_trust {
  * Returns NULL if the other end of a connected socket, of IP or a local one, belongs to somebody
  * who is trusted. The error names nobody and no address: put them in front (err_prefix()).
  *
- * Who accepted a connection calls it at once. Who connected calls it before it sends a byte, and
- * again if it is refused, until the first bytes of the other side are there: until the other side
- * accepts, its socket is nobody's.
+ * The side that accepted a connection calls it at once. The side that connected calls it before it
+ * sends a byte, and again if it is refused, until the first bytes of the other side are there:
+ * before the other side accepts, its socket is nobody's.
  *
  * A socket belongs to the user who made it. One that this machine's kernel does not list as an
  * established connection of some process and user is a stranger's: that of another machine or

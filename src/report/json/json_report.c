@@ -244,8 +244,7 @@ void json_report_breakdown(struct json_writer *json, const struct breakdown_view
 {
 	json_field_text(json, "by", block_groups_word(view->by));
 	json_field_u64(json, "row_count", view->count);
-	json_key(json, "rows");
-	json_array(json);
+	json_field_array(json, "rows");
 	for (uint32_t i = 0; i < breakdown_view_rows(view); i++) {
 		const struct breakdown_row *row = &view->rows[i];
 
@@ -260,8 +259,7 @@ void json_report_breakdown(struct json_writer *json, const struct breakdown_view
 			json_null(json);
 		json_report_site_sums(json, &row->own);
 		if (!breakdown_view_of_blocks(view->by)) {
-			json_key(json, "inclusive");
-			json_object(json);
+			json_field_object(json, "inclusive");
 			json_report_site_sums(json, &row->inclusive);
 			json_end(json);
 		}
@@ -278,8 +276,7 @@ static void put_class(struct json_writer *json, const struct histogram_sum *sum)
 
 static void put_apart(struct json_writer *json, const char *name, const struct histogram_sum *sum)
 {
-	json_key(json, name);
-	json_object(json);
+	json_field_object(json, name);
 	put_class(json, sum);
 	json_end(json);
 }
@@ -289,8 +286,7 @@ void json_report_histogram(struct json_writer *json, const struct histogram *his
 	bool sizes = histogram->of == HISTOGRAM_SIZE;
 
 	json_field_text(json, "histogram", sizes ? "size" : "lifetime");
-	json_key(json, "classes");
-	json_array(json);
+	json_field_array(json, "classes");
 	for (size_t i = histogram->first; i < histogram->end; i++) {
 		json_object(json);
 		json_field_u64(json, sizes ? "size_min" : "lifetime_min_ns",

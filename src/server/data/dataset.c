@@ -18,7 +18,7 @@ void reading_deinit(struct reading *reading)
 	*reading = (struct reading){0};
 }
 
-/* Who holds a data set beside the last request that uses it: the catalog. */
+/* The references of a data set that no request uses: the catalog's. */
 #define HELD_UNUSED 1
 
 void dataset_release(struct dataset *dataset)

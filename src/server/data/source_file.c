@@ -17,7 +17,7 @@
 #include "hosted/cleanup.h"
 #include "hosted/err.h"
 
-/* Of a user's groups so many count; of a user with more, none but the first. */
+/* The most groups of a user that count. A user with more has only the first. */
 #define NGROUPS_MOST 256
 
 CLEANUP_DEFINE(char *, free);

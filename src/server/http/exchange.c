@@ -298,7 +298,7 @@ static enum MHD_Result send_nothing(const struct exchange_context *context,
 			  mhd.create_response_from_buffer(0, (void *)"", MHD_RESPMEM_PERSISTENT));
 }
 
-/* Of bytehound's API this path alone is asked for by POST. */
+/* The only path of bytehound's API that clients ask for by POST. */
 static bool asks_for_script(const char *target)
 {
 	static const char path[] = "/execute_script";

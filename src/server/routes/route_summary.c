@@ -158,7 +158,7 @@ static struct err *find_peak(const struct recording *recording, struct group_jso
 	return err;
 }
 
-/* Of all allocations: from an index, or of what an open recording keeps. */
+/* The summary of all allocations: from an index, or from what an open recording keeps. */
 static struct err *summarize_all(const struct recording *recording, bool has_blocks,
 				 struct summarized *ret)
 {
@@ -194,7 +194,7 @@ static struct err *summarize_matched(struct request *request, struct reply *repl
 	return NULL;
 }
 
-/* Of a request whose recording is open. */
+/* The summary for a request whose recording is open. */
 static struct err *summarize_request(struct request *request, struct reply *reply,
 				     struct summarized *ret)
 {

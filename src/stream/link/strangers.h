@@ -1,7 +1,7 @@
 /*
- * Who could not prove the key, or spoke something else. Who tries again and again is named once a
- * minute, and STRANGERS_KEPT of them at most: nobody can fill a terminal or a log, not even many,
- * or one with many addresses. Any thread may call these functions.
+ * Clients that could not prove the key, or spoke something else. One that tries again and again is
+ * named once a minute, and STRANGERS_KEPT of them at most: nobody can fill a terminal or a log, not
+ * even many, or one with many addresses. Any thread may call these functions.
  */
 #ifndef MALLOW_STREAM_LINK_STRANGERS_H
 #define MALLOW_STREAM_LINK_STRANGERS_H

@@ -212,7 +212,7 @@ static struct err *note_sealed(void *argument, uint64_t offset, uint64_t size)
 }
 
 /*
- * Of files in memory the kernel does not say who can write them, and the process's number in the
+ * The kernel does not say who can write a file in memory, and the process's number in the
  * recording is that of its own namespace.
  */
 static bool is_still_written(const struct sent_recording *recording,
