@@ -19,7 +19,7 @@ struct run_child_end {
 	int number;      /* the errno why the program could not be executed, 0: it ran */
 	int wait_status; /* from waitpid() */
 	pid_t pid;
-	uint64_t process_start; /* process_start.h; 0: not known */
+	uint64_t process_start; /* proc.h; 0: not known */
 	uint64_t ended_ns;      /* when waitpid() told, CLOCK_MONOTONIC */
 	/*
 	 * The most that was resident at once, in bytes: of the program and of all that it waited
