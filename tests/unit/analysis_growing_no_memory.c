@@ -109,7 +109,7 @@ static bool fails(uint64_t seed, long n, bool looking)
 static void follow(void **state)
 {
 	// Looks at a recording with pools cannot go on: the other two have none.
-	static const uint64_t finished[] = {1, 2}, looked_at[] = {20, 22};
+	static const uint64_t finished[] = {1, 2}, looked_at[] = {22, 20};
 
 	fd = mkstemp(path);
 	assert_true(fd >= 0);
@@ -121,7 +121,7 @@ static void follow(void **state)
 			n++;
 		assert_true(n > 100);
 	}
-	assert_true(looks > 100);
+	assert_true(looks > 50);
 	close(fd);
 	unlink(path);
 }

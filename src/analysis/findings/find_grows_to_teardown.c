@@ -40,8 +40,22 @@ static bool is_torn_down(const struct curve *curve, unsigned int begin)
 }
 
 /*
+ * Whether what is live of a site fell before the fall that it is in at the end of that part, by
+ * more than a tenth, and grew again: working memory, whose fall says nothing of the program.
+ */
+static bool comes_and_goes(const uint64_t *live, unsigned int part)
+{
+	while (part > 0 && live[part - 1] >= live[part])
+		part--;
+	for (; part > 0; part--)
+		if ((double)live[part] * 100 < (double)live[part - 1] * 90)
+			return true;
+	return false;
+}
+
+/*
  * Whether the program only frees from the end of that part to that of the next. What comes and goes
- * may fall as well, but then something else goes on to grow.
+ * may fall as well, but then something else goes on to grow, or nothing else is freed.
  */
 static bool is_freeing(const struct finding_search *search, unsigned int part)
 {
@@ -52,7 +66,7 @@ static bool is_freeing(const struct finding_search *search, unsigned int part)
 
 		if (live[part + 1] > live[part])
 			grown += live[part + 1] - live[part];
-		else
+		else if (live[part + 1] < live[part] && !comes_and_goes(live, part))
 			freed += live[part] - live[part + 1];
 	}
 	return grown < freed / GROWN_PART;

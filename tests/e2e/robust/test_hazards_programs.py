@@ -7,6 +7,7 @@ import shutil
 import signal
 import subprocess
 import tempfile
+import time
 
 import pytest
 
@@ -86,6 +87,10 @@ def test_postgres(tool, agent):
         with ends_with(run(programs["postgres"], "-D", f"{name}/data", "-p", port, "-k", name,
                            "-c", "listen_addresses=127.0.0.1", "-c", "fsync=off")) as server:
             wait_for_port(int(port), server)
+            # It listens before it answers; its last line then says "ready".
+            while not (pathlib.Path(name) / "data" / "postmaster.pid").read_text().rstrip().endswith("ready"):
+                assert server.poll() is None
+                time.sleep(0.02)
             login = ["-h", "127.0.0.1", "-p", port, "-U", "u"]
             finished(programs["pgbench"], *login, "-i", "-q", "postgres")
             output = finished(programs["pgbench"], *login, "-c", "4", "-t", "50", "postgres")

@@ -253,7 +253,9 @@ def test_leaks_by_shape_and_suppressions(page, server):
     shapes = {sums["keys"][0]["name"][key]: (shape, trust) for key, shape, trust in
               zip(sums["key"], sums["shapes"]["shape"], sums["shapes"]["trust"])}
     judged = {found["function"]: (found["kind"].removeprefix("never_freed_"), found["confidence"])
-              for found in server.json("/data/last/findings")["findings"] if found["kind"].startswith("never_freed")}
+              for found in server.json("/data/last/findings")["findings"]
+              # On a busy machine what several functions leak may be told of their caller, who is no row of sums.
+              if found["kind"].startswith("never_freed") and not found["inclusive"]}
     assert judged and judged == {name: shapes[name] for name in judged}
     assert {"grows", "flat", "once"} <= {shape for shape, _ in shapes.values()}
     page.open("#/leaks?function_regex=cache_put")
