@@ -8,46 +8,6 @@
 #include "analysis/recording_source.h"
 #include "hosted/cleanup.h"
 
-void recording_deinit(struct recording *recording)
-{
-	site_table_deinit(&recording->sites);
-	if (recording->borrowed)
-		return;
-	module_table_deinit(&recording->modules);
-	frame_table_deinit(&recording->frames);
-	if (!recording->growing) {
-		stack_trie_deinit(&recording->stacks);
-		block_store_deinit(&recording->blocks);
-	}
-	block_cache_destroy(recording->views);
-	facts_cache_destroy(recording->facts_cache);
-	index_mapping_deinit(&recording->index_mapping);
-	vec_deinit(&recording->threads);
-	vec_deinit(&recording->memory);
-	vec_deinit(&recording->marks);
-	vec_deinit(&recording->switches);
-	vec_deinit(&recording->mappings);
-	vec_deinit(&recording->mallopts);
-	vec_deinit(&recording->unseen);
-	sight_destroy(recording->facts.sight);
-	pool_table_deinit(&recording->pools);
-	vec_deinit(&recording->live_line.steps);
-	heap_errors_deinit(&recording->heap_errors);
-	live_data_deinit(&recording->live);
-	free(recording->symbols);
-	free(recording->curve);
-	arena_deinit(&recording->arena);
-}
-
-void recording_close(struct recording *recording)
-{
-	if (!recording)
-		return;
-	recording_deinit(recording);
-	free(recording);
-}
-CLEANUP_DEFINE(struct recording *, recording_close);
-
 void recording_note_end(struct recording *recording)
 {
 	recording->facts.alive = recording->facts.writing = false;
@@ -65,18 +25,18 @@ struct opening {
 static struct err *open_source(const struct byte_source *source, const struct opening *opening,
 			       const struct coredump_facts *core, struct recording **ret)
 {
-	cleanup(recording_close_at) struct recording *recording = calloc(1, sizeof(*recording));
-	struct err *err;
+	cleanup(recording_close_at) struct recording *recording = NULL;
+	struct err *err = recording_create(&recording);
 
-	if (!recording)
-		return err_no_memory();
+	if (err)
+		return err;
 	if (core) {
 		recording->facts.core =
-			(const void *)arena_copy(&recording->arena, core, sizeof(*core));
+			(const void *)arena_copy(&recording->tables->arena, core, sizeof(*core));
 		if (!recording->facts.core)
 			return err_no_memory();
 	}
-	recording->live_line.moment = opening->moment;
+	recording->blocks->live_line.moment = opening->moment;
 	err = load_recording(recording, source, opening->needs, opening->progress,
 			     opening->argument);
 	if (err)
@@ -171,50 +131,51 @@ const struct recording_summary *recording_summary(const struct recording *record
 
 const struct recording_summary *recording_pool_sum(const struct recording *recording)
 {
-	return &recording->pools.all;
+	return &recording->pools->all;
 }
 
 const struct pool_birth *recording_pool_births(const struct recording *recording, size_t *count)
 {
-	*count = recording->pools.birth_count;
-	return recording->pools.births;
+	*count = recording->pools->birth_count;
+	return recording->pools->births;
 }
 
 const struct block_columns *recording_blocks(const struct recording *recording)
 {
-	return &recording->blocks.columns;
+	return &recording->blocks->store.columns;
 }
 
 const uint8_t *recording_symbols(const struct recording *recording, size_t *size)
 {
-	*size = recording->symbols_size;
-	return recording->symbols;
+	*size = recording->tables->symbols_size;
+	return recording->tables->symbols;
 }
 
 const struct heap_error *recording_heap_errors(const struct recording *recording, uint32_t *count,
 					       uint64_t *unjudged)
 {
-	*count = (uint32_t)recording->heap_errors.errors.count;
-	*unjudged = recording->heap_errors.unjudged;
-	return recording->heap_errors.errors.items;
+	*count = (uint32_t)recording->blocks->heap_errors.errors.count;
+	*unjudged = recording->blocks->heap_errors.unjudged;
+	return recording->blocks->heap_errors.errors.items;
 }
 
 /* The functions that return arrays differ only in the type and the member. */
 #define ARRAY(function, type, vec)                                                                 \
 	const type *function(const struct recording *recording, uint32_t *count)                   \
 	{                                                                                          \
-		*count = (uint32_t)recording->vec.count;                                           \
+		if (count)                                                                         \
+			*count = (uint32_t)recording->vec.count;                                   \
 		return recording->vec.items;                                                       \
 	}
 
-ARRAY(recording_modules, struct recorded_module, modules.modules)
-ARRAY(recording_frames, struct recorded_frame, frames.frames)
-ARRAY(recording_stacks, struct stack_node, stacks.nodes)
+ARRAY(recording_modules, struct recorded_module, tables->modules.modules)
+ARRAY(recording_frames, struct recorded_frame, tables->frames.frames)
+ARRAY(recording_stacks, struct stack_node, tables->stacks)
 ARRAY(recording_sites, struct site, sites.sites)
-ARRAY(recording_threads, struct recorded_thread, threads)
-ARRAY(recording_memory, struct memory_sample, memory)
-ARRAY(recording_marks, struct recorded_mark, marks)
-ARRAY(recording_switches, struct recorded_switch, switches)
-ARRAY(recording_mappings, struct mapping_operation, mappings)
-ARRAY(recording_mallopts, struct mallopt_operation, mallopts)
-ARRAY(recording_pools, struct recorded_pool, pools.pools)
+ARRAY(recording_threads, struct recorded_thread, tables->threads)
+ARRAY(recording_memory, struct memory_sample, tables->memory)
+ARRAY(recording_marks, struct recorded_mark, tables->marks)
+ARRAY(recording_switches, struct recorded_switch, tables->switches)
+ARRAY(recording_mappings, struct mapping_operation, tables->mappings)
+ARRAY(recording_mallopts, struct mallopt_operation, tables->mallopts)
+ARRAY(recording_pools, struct recorded_pool, pools->pools)

@@ -16,6 +16,7 @@
 #include "coredump/coredump.h"
 #include "hosted/err.h"
 #include "trace/format.h"
+#include "hosted/cleanup.h"
 
 #define RECORDING_NONE UINT32_MAX /* stands for "no such index" */
 #define TIME_NEVER     UINT64_MAX /* freed_ns of a leaked block */
@@ -268,6 +269,7 @@ struct err *recording_open_descriptor(const char *name, int fd, unsigned int nee
 /* The live table in raw dumps of one process's memory, with blocks: coredump_open_raw(). */
 struct err *recording_open_raw(const char *const *paths, size_t count, struct recording **ret);
 void recording_close(struct recording *recording);
+CLEANUP_DEFINE(struct recording *, recording_close);
 
 /*
  * Says in the facts that the process has ended, which was seen since. Others may read the facts
@@ -293,7 +295,7 @@ const struct recording_summary *recording_summary(const struct recording *record
  */
 const uint8_t *recording_symbols(const struct recording *recording, size_t *size);
 
-/* Arrays. *count: how many elements. */
+/* Arrays. *count: how many elements; count may be NULL. */
 const struct recorded_module *recording_modules(const struct recording *recording, uint32_t *count);
 const struct recorded_frame *recording_frames(const struct recording *recording, uint32_t *count);
 const struct stack_node *recording_stacks(const struct recording *recording, uint32_t *count);

@@ -20,26 +20,44 @@
 #include "analysis/tables/stack_trie.h"
 #include "hosted/arena.h"
 #include "hosted/files/byte_source.h"
+#include "hosted/shared.h"
 
+/*
+ * A recording is its own facts and sums, and references to parts that do not change once they are
+ * loaded. Recordings that are made of another one share its parts (hosted/shared.h):
+ *
+ *	                  facts, summary, sites   tables      blocks      pools    facts_cache
+ *	filtered copy     own                     shared      none        none     none
+ *	suppressed leaks  own                     shared      shared      shared   none, or shared
+ *	side of a diff    own                     own         own         shared   none
+ *	look (growing.h)  own                     own         own         own      own
+ *
+ * A look, and a side of a diff, point into memory of the recordings that they are made of; the list
+ * of what cannot be seen asks the recording that it belongs to. So a recording that is made of
+ * another one is closed first.
+ */
 struct recording {
-	/* All but sites, summary and facts belongs to another recording: filtered.h. */
-	bool borrowed;
-	bool blocks_for_facts; /* blocks are there for nothing else */
-	bool watched;          /* live_line or heap_errors is to be filled: load_watch.c */
-	bool growing;          /* stacks and blocks belong to the recording that it is a look at */
-	struct arena arena;    /* strings */
 	struct recording_facts facts;
 	struct recording_summary summary;
+	struct site_table sites;
+	/* None of the three is NULL. */
+	struct recording_tables *tables;
+	struct recording_blocks *blocks;
+	struct pool_table *pools;
+	struct facts_cache *facts_cache; /* NULL: the sites are not those of the recording */
+};
+
+/* What stacks, threads and times of a recording mean, and all that was read besides events. */
+struct recording_tables {
+	struct arena arena; /* strings */
 	struct module_table modules;
 	struct frame_table frames;
-	struct stack_trie stacks;
-	struct block_store blocks;
-	struct block_cache *views;       /* NULL: blocks were not needed */
-	struct facts_cache *facts_cache; /* NULL: the sites are not those of the recording */
-	/* facts_pack()'s bytes from an index, in the arena. NULL: none. */
-	const uint8_t *packed_facts;
-	size_t packed_facts_size;
-	struct site_table sites;
+	struct stack_trie trie;
+	/* The nodes of the trie, or of another that outlives this part. */
+	struct stack_nodes {
+		const struct stack_node *items;
+		size_t count;
+	} stacks;
 	VEC(struct recorded_thread) threads;
 	VEC(struct memory_sample) memory;
 	VEC(struct recorded_mark) marks;
@@ -48,19 +66,51 @@ struct recording {
 	VEC(struct mallopt_operation) mallopts;
 	VEC(struct unseen) unseen; /* as its records or its unseen chunk say */
 	bool unseen_stored;        /* it has such a chunk, so the list is whole */
-	struct pool_table pools;
-	struct live_data live; /* used instead of events */
-	struct live_line live_line;
-	struct heap_errors heap_errors;
-	uint64_t fingerprint; /* of its chunks: struct chunk_index */
-	uint64_t modified;    /* when its file was modified, taken before it was read; 0: unknown */
-	struct index_mapping index_mapping; /* has the blocks if they come from an index file */
-	bool index_stale;                   /* the user has an index file that could not be used */
-	uint8_t *symbols;                   /* payload of its symbols chunk, owned; NULL: none */
+	struct sight *sight;       /* that of the facts, owned */
+	struct live_data live;     /* used instead of events */
+	/* facts_pack()'s bytes from an index, in the arena. NULL: none. */
+	const uint8_t *packed_facts;
+	size_t packed_facts_size;
+	uint8_t *symbols; /* payload of its symbols chunk, owned; NULL: none */
 	size_t symbols_size;
 	uint8_t *curve; /* payload of its curve chunk, owned: series_stored.h; NULL: none */
 	size_t curve_size;
+	uint64_t fingerprint; /* of its chunks: struct chunk_index */
+	uint64_t modified;    /* when its file was modified, taken before it was read; 0: unknown */
+	bool index_stale;     /* the user has an index file that could not be used */
 };
+
+/* The blocks of a recording, and what only a walk over all events tells. */
+struct recording_blocks {
+	struct block_store store;
+	struct block_cache *cache;          /* NULL: blocks were not needed */
+	struct index_mapping index_mapping; /* has the columns if they come from an index file */
+	bool for_facts;                     /* they are there for nothing else */
+	bool watched; /* live_line or heap_errors is to be filled: load_watch.c */
+	struct live_line live_line;
+	struct heap_errors heap_errors;
+};
+
+/* *ret: an empty recording, whose parts are its own. facts_cache: NULL. */
+struct err *recording_create(struct recording **ret);
+
+/*
+ * *ret: a recording that has the tables, and nothing else, of another one, and a copy of its facts.
+ * Its blocks and pools are empty.
+ */
+struct err *recording_create_alike(const struct recording *recording, struct recording **ret);
+
+/*
+ * Forgets what was read, so that it can be read again: sites, stacks, pools, and the lists of times
+ * and threads. Modules, frames, what is unseen, and blocks stay. The parts must not be shared yet.
+ */
+void recording_forget_lists(struct recording *recording);
+
+/* Makes the stacks those of the trie, after stack_trie_show() and stack_trie_finish(). */
+static inline void recording_show_stacks(struct recording_tables *tables)
+{
+	tables->stacks = (struct stack_nodes){tables->trie.nodes.items, tables->trie.nodes.count};
+}
 
 /* What brk adds is anonymous memory, as of mmap. Call it for each operation that was read. */
 static inline void mapping_complete(struct mapping_operation *mapping)
@@ -71,9 +121,6 @@ static inline void mapping_complete(struct mapping_operation *mapping)
 	mapping->flags = MAP_PRIVATE | MAP_ANONYMOUS;
 	mapping->fd = -1;
 }
-
-/* Frees what the struct holds, not the struct. Accepts one that was filled in part. */
-void recording_deinit(struct recording *recording);
 
 /* As recording_open(), for a source that the caller has. */
 struct err *recording_open_source(const struct byte_source *source, unsigned int needs,

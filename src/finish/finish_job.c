@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "finish/finish_packed.h"
-#include "hosted/cleanup.h"
 #include "write/sealed_chunk.h"
 
 /*

@@ -3,7 +3,6 @@
 #include <dwarf.h>
 #include <string.h>
 
-#include "hosted/cleanup.h"
 #include "symbols/debug_walk.h"
 
 /* The most ranges of one DIE: 100 times what the largest function of LLVM has. */

@@ -12,23 +12,28 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct recording recording = {.fingerprint = 0, .facts.duration_ns = STEPS};
+	struct recording_tables *tables;
+	struct recording *recording;
 	struct series *series = NULL;
 
-	recording.curve = calloc(1, size + HEAD);
-	recording.curve_size = size + HEAD;
-	if (!recording.curve)
+	if (recording_create(&recording))
 		abort();
-	recording.curve[0] = 1;
+	recording->facts.duration_ns = STEPS;
+	tables = recording->tables;
+	tables->curve = calloc(1, size + HEAD);
+	tables->curve_size = size + HEAD;
+	if (!tables->curve)
+		abort();
+	tables->curve[0] = 1;
 	if (size)
-		memcpy(recording.curve + HEAD, data, size);
-	if (series_read_stored(&recording, &series))
+		memcpy(tables->curve + HEAD, data, size);
+	if (series_read_stored(recording, &series))
 		abort();
 	// This recording has no threads and no sites.
 	if (series && (series->steps != STEPS || series->peak_thread != RECORDING_NONE ||
 		       series->peak_site != RECORDING_NONE))
 		abort();
 	series_destroy(series);
-	recording_deinit(&recording);
+	recording_close(recording);
 	return 0;
 }

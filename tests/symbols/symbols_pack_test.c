@@ -100,11 +100,11 @@ static void packed(struct recording *recording, struct buf *ret)
 
 static void give(struct recording *recording, const void *data, size_t size)
 {
-	free(recording->symbols);
-	recording->symbols = malloc(size + 1);
-	assert_non_null(recording->symbols);
-	memcpy(recording->symbols, data, size);
-	recording->symbols_size = size;
+	free(recording->tables->symbols);
+	recording->tables->symbols = malloc(size + 1);
+	assert_non_null(recording->tables->symbols);
+	memcpy(recording->tables->symbols, data, size);
+	recording->tables->symbols_size = size;
 }
 
 static const struct named_frame *frame_at(struct symbolized *symbolized, uint32_t index)
@@ -271,9 +271,9 @@ static void damage(void **unused)
 
 		give(recording, bytes.data, size);
 		if (i % 4 < 3)
-			recording->symbols[at] ^= changes[i % 4];
+			recording->tables->symbols[at] ^= changes[i % 4];
 
-		struct err *err = symbols_section_open(recording->symbols, size, &section);
+		struct err *err = symbols_section_open(recording->tables->symbols, size, &section);
 
 		refused += err != NULL;
 		assert_true(err || size == bytes.size);

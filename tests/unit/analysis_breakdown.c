@@ -106,8 +106,6 @@ static void classes(void **state)
 	assert_int_equal(scale.highest[scale_class(&scale, 5000000000)], 8000000000);
 }
 
-CLEANUP_DEFINE(struct suppressions *, suppressions_destroy);
-
 /* All of it, of one recording. */
 static struct err *make_all(const struct recording *recording, struct symbolized *symbolized,
 			    const struct filter *filter)

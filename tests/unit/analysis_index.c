@@ -22,15 +22,16 @@ static struct recording *open_sample(const struct sample_recording *sample, unsi
 }
 
 /* An empty recording with the header's facts and chunks of another. */
-static struct recording blank(const struct recording *recording)
+static struct recording *blank(const struct recording *recording)
 {
-	struct recording ret = {
-		.fingerprint = recording->fingerprint,
-		.facts = recording->facts,
-	};
 	static const char *const none[] = {NULL};
-	struct recording_facts *facts = &ret.facts;
+	struct recording_facts *facts;
+	struct recording *ret;
 
+	assert_ok(recording_create(&ret));
+	ret->tables->fingerprint = recording->tables->fingerprint;
+	ret->facts = recording->facts;
+	facts = &ret->facts;
 	facts->sight = NULL;
 	facts->program = facts->directory = facts->host = "";
 	facts->kernel = facts->agent_version = "";
@@ -65,35 +66,36 @@ static void round_trip(void **state)
 
 	for (unsigned int i = 0; i < sample_recording_count; i++) {
 		struct recording *recording = open_sample(&sample_recordings[i], RECORDING_SUMS);
-		struct recording read = blank(recording);
+		struct recording *read = blank(recording);
 		struct buf first, second;
 		bool used;
 
 		pack(recording, &first);
 		// Of a damaged recording nothing is said.
 		assert_int_equal(first.size == 0, recording->facts.damaged_chunks != 0);
-		assert_ok(index_read(&read, (const uint8_t *)first.data, first.size, &used));
+		assert_ok(index_read(read, (const uint8_t *)first.data, first.size, &used));
 		assert_int_equal(used, first.size != 0);
 		if (used) {
 			sound++;
-			assert_memory_equal(&recording->summary, &read.summary,
-					    sizeof(read.summary));
-			assert_same_items(recording, &read, stacks.nodes);
-			assert_same_items(recording, &read, memory);
-			assert_int_equal(recording->pools.pools.count, read.pools.pools.count);
-			assert_memory_equal(&recording->pools.all, &read.pools.all,
-					    sizeof(read.pools.all));
-			assert_int_equal(recording->frames.frames.count, read.frames.frames.count);
-			assert_int_equal(recording->facts.complete, read.facts.complete);
-			assert_string_equal(recording->facts.program, read.facts.program);
+			assert_memory_equal(&recording->summary, &read->summary,
+					    sizeof(read->summary));
+			assert_same_items(recording, read, tables->stacks);
+			assert_same_items(recording, read, tables->memory);
+			assert_int_equal(recording->pools->pools.count, read->pools->pools.count);
+			assert_memory_equal(&recording->pools->all, &read->pools->all,
+					    sizeof(read->pools->all));
+			assert_int_equal(recording->tables->frames.frames.count,
+					 read->tables->frames.frames.count);
+			assert_int_equal(recording->facts.complete, read->facts.complete);
+			assert_string_equal(recording->facts.program, read->facts.program);
 			// Texts and what has padding are compared by writing them again.
-			pack(&read, &second);
+			pack(read, &second);
 			assert_int_equal(first.size, second.size);
 			assert_memory_equal(first.data, second.data, first.size);
 			buf_deinit(&second);
 		}
 		buf_deinit(&first);
-		recording_deinit(&read);
+		recording_close(read);
 		recording_close(recording);
 	}
 	assert_true(sound >= 2);
@@ -116,17 +118,18 @@ static const struct sample_recording *sound_sample(void)
 /* Whatever is refused leaves the recording as it was. */
 static bool reads(const struct recording *recording, const uint8_t *data, size_t size)
 {
-	struct recording read = blank(recording);
-	struct recording_facts before = read.facts;
+	struct recording *read = blank(recording);
+	struct recording_facts before = read->facts;
 	bool used = true;
 
-	assert_ok(index_read(&read, data, size, &used));
+	assert_ok(index_read(read, data, size, &used));
 	if (!used) {
-		assert_memory_equal(&before, &read.facts, sizeof(before));
-		assert_int_equal(read.sites.sites.count + read.stacks.nodes.count, 0);
-		assert_int_equal(read.threads.count + read.modules.modules.count, 0);
+		assert_memory_equal(&before, &read->facts, sizeof(before));
+		assert_int_equal(read->sites.sites.count + read->tables->stacks.count, 0);
+		assert_int_equal(read->tables->threads.count + read->tables->modules.modules.count,
+				 0);
 	}
-	recording_deinit(&read);
+	recording_close(read);
 	return used;
 }
 
@@ -154,10 +157,10 @@ static void check_pool(const struct recording *recording, const struct recorded_
 {
 	assert_non_null(pool->name);
 	assert_true(pool->wrong_stack == RECORDING_NONE ||
-		    pool->wrong_stack < recording->stacks.nodes.count);
+		    pool->wrong_stack < recording->tables->stacks.count);
 	for (uint32_t i = 0; i < pool->site_count; i++)
 		assert_true(pool->sites[i].stack == RECORDING_NONE ||
-			    pool->sites[i].stack < recording->stacks.nodes.count);
+			    pool->sites[i].stack < recording->tables->stacks.count);
 }
 
 /* Every byte takes every value: nothing crashes, and every reference that is accepted exists. */
@@ -173,27 +176,27 @@ static void changed(void **state)
 		uint8_t was = data[i];
 
 		for (unsigned int value = 0; value < 256; value++) {
-			struct recording read = blank(recording);
+			struct recording *read = blank(recording);
 			bool used;
 
 			data[i] = (uint8_t)value;
-			assert_ok(index_read(&read, data, whole.size, &used));
+			assert_ok(index_read(read, data, whole.size, &used));
 			assert_true(!used || i >= 9 || value == was);
-			for (size_t j = 0; j < read.sites.sites.count; j++) {
-				uint32_t stack = read.sites.sites.items[j].stack;
+			for (size_t j = 0; j < read->sites.sites.count; j++) {
+				uint32_t stack = read->sites.sites.items[j].stack;
 
 				assert_true(stack == RECORDING_NONE ||
-					    stack < read.stacks.nodes.count);
+					    stack < read->tables->stacks.count);
 			}
-			for (size_t j = 0; j < read.pools.pools.count; j++)
-				check_pool(&read, &read.pools.pools.items[j]);
-			for (size_t j = 0; j < read.stacks.nodes.count; j++) {
-				const struct stack_node *node = &read.stacks.nodes.items[j];
+			for (size_t j = 0; j < read->pools->pools.count; j++)
+				check_pool(read, &read->pools->pools.items[j]);
+			for (size_t j = 0; j < read->tables->stacks.count; j++) {
+				const struct stack_node *node = &read->tables->stacks.items[j];
 
-				assert_true(node->frame < read.frames.frames.count);
+				assert_true(node->frame < read->tables->frames.frames.count);
 				assert_true(node->parent == RECORDING_NONE || node->parent < j);
 			}
-			recording_deinit(&read);
+			recording_close(read);
 		}
 		data[i] = was;
 	}
@@ -266,7 +269,7 @@ static void open_by_index(void **state)
 	check_opened(&writer, RECORDING_BLOCKS, false, blocks);
 	trace_writer_deinit(&writer);
 	buf_deinit(&payload);
-	// An index without run facts: for these the events are read.
+	// An index without run facts: for these the events are read->
 	pack(expected, &payload);
 	sample->write(&writer);
 	add_index(&writer, &payload, 0);

@@ -555,11 +555,11 @@ static void without_errors(void **state)
 
 static bool in_range(const struct heap_error *error, const struct recording *recording)
 {
-	uint32_t nodes = (uint32_t)recording->stacks.nodes.count;
+	uint32_t nodes = (uint32_t)recording->tables->stacks.count;
 
 	return error->kind <= HEAP_ERROR_MISMATCH && error->entry <= TRACE_OP_DELETE_ARRAY &&
 	       error->release <= TRACE_OP_DELETE_ARRAY &&
-	       error->thread < recording->threads.count &&
+	       error->thread < recording->tables->threads.count &&
 	       (error->allocated < nodes || error->allocated == RECORDING_NONE) &&
 	       (error->freed < nodes || error->freed == RECORDING_NONE) &&
 	       (error->freed_once < nodes || error->freed_once == RECORDING_NONE);
@@ -580,7 +580,7 @@ static void damaged_errors(void **state)
 		.addresses = {0x1000, 0x2000, UINT64_MAX},
 	};
 	struct recording *recording = write_sound();
-	struct heap_errors *errors = &recording->heap_errors;
+	struct heap_errors *errors = &recording->blocks->heap_errors;
 	struct buf buf = {0}, again = {0};
 	unsigned int refused = 0;
 	bool used;

@@ -22,7 +22,6 @@
 #include "hosted/cleanup.h"
 #include "recordings_compare.h"
 
-CLEANUP_DEFINE(struct recording *, recording_close);
 CLEANUP_DEFINE(struct growing *, growing_close);
 
 struct looks {

@@ -1,5 +1,6 @@
-/* Errors, arenas, vectors, interned strings. */
+/* Errors, arenas, vectors, interned strings, shared objects. */
 #include <errno.h>
+#include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -7,6 +8,7 @@
 #include "check.h"
 #include "hosted/arena.h"
 #include "hosted/intern.h"
+#include "hosted/shared.h"
 #include "hosted/vec.h"
 
 static void errors(void **state)
@@ -96,13 +98,48 @@ static void interned(void **state)
 	intern_deinit(&intern);
 }
 
+static int freed;
+
+static void note_freed(void *object)
+{
+	freed += *(int *)object;
+}
+
+static void *hold_and_drop(void *object)
+{
+	for (int i = 0; i < 10000; i++)
+		shared_drop(shared_hold(object));
+	shared_drop(object);
+	return NULL;
+}
+
+/* Freed once, by whoever is last: here two threads, and the test. */
+static void shared_objects(void **state)
+{
+	pthread_t threads[2];
+	int *object = shared_create(sizeof(*object), note_freed);
+
+	assert_non_null(object);
+	assert_int_equal(*object, 0);
+	*object = 1;
+	for (int i = 0; i < 2; i++)
+		assert_int_equal(
+			pthread_create(&threads[i], NULL, hold_and_drop, shared_hold(object)), 0);
+	for (int i = 0; i < 2; i++)
+		pthread_join(threads[i], NULL);
+	assert_int_equal(freed, 0);
+	shared_drop(object);
+	assert_int_equal(freed, 1);
+	shared_drop(NULL);
+	assert_null(shared_hold(NULL));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(errors),
-		cmocka_unit_test(arenas),
-		cmocka_unit_test(vectors),
-		cmocka_unit_test(interned),
+		cmocka_unit_test(errors),         cmocka_unit_test(arenas),
+		cmocka_unit_test(vectors),        cmocka_unit_test(interned),
+		cmocka_unit_test(shared_objects),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

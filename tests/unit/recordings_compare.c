@@ -160,7 +160,7 @@ static const char *compare_facts(const struct side *a, const struct side *b)
 		facts[side].sight = NULL;
 	}
 	SAME_BYTES("facts", left, right, sizeof(*left));
-	if (a->recording->fingerprint != b->recording->fingerprint)
+	if (a->recording->tables->fingerprint != b->recording->tables->fingerprint)
 		return recordings_differ("fingerprint");
 	return NULL;
 }
@@ -331,12 +331,13 @@ static bool same_unseen(const struct unseen *left, const struct unseen *right)
 /* In any order: which stream is read first means nothing. */
 static const char *compare_unseen(const struct side *a, const struct side *b)
 {
-	const struct unseen *left = a->recording->unseen.items;
-	const struct unseen *right = b->recording->unseen.items;
-	size_t count = a->recording->unseen.count;
+	const struct unseen *left = a->recording->tables->unseen.items;
+	const struct unseen *right = b->recording->tables->unseen.items;
+	size_t count = a->recording->tables->unseen.count;
 
-	if (count != b->recording->unseen.count)
-		return recordings_differ("unseen: %zu, %zu", count, b->recording->unseen.count);
+	if (count != b->recording->tables->unseen.count)
+		return recordings_differ("unseen: %zu, %zu", count,
+					 b->recording->tables->unseen.count);
 	for (size_t i = 0; i < count; i++) {
 		size_t same = 0;
 

@@ -1,5 +1,6 @@
 /*
- * A set of a recording's blocks: one bit for each block, as a filter makes it. NULL: all blocks.
+ * A set of blocks, or of lives of mappings: a bit for each, as a filter makes it. NULL: all of
+ *them.
  *
  *	BLOCK_BITS_EACH(bits, count, i)
  *		sum += blocks->size[i];

@@ -63,14 +63,14 @@ static struct err *find_keys(const struct block_columns *blocks, struct block_ca
 struct err *recording_block_keys(const struct recording *recording, enum block_order order,
 				 const uint64_t **ret)
 {
-	struct block_cache *views = recording->views;
+	struct block_cache *views = recording->blocks->cache;
 	struct err *err;
 
 	*ret = NULL;
-	if (!recording->blocks.columns.count)
+	if (!recording->blocks->store.columns.count)
 		return NULL;
 	pthread_mutex_lock(&views->lock);
-	err = find_keys(&recording->blocks.columns, views, order);
+	err = find_keys(&recording->blocks->store.columns, views, order);
 	*ret = views->keys[order];
 	pthread_mutex_unlock(&views->lock);
 	return err;
@@ -79,8 +79,8 @@ struct err *recording_block_keys(const struct recording *recording, enum block_o
 struct err *recording_block_order(const struct recording *recording, enum block_order order,
 				  const uint32_t **ret)
 {
-	const struct block_columns *blocks = &recording->blocks.columns;
-	struct block_cache *views = recording->views;
+	const struct block_columns *blocks = &recording->blocks->store.columns;
+	struct block_cache *views = recording->blocks->cache;
 	struct err *err = NULL;
 
 	*ret = NULL;
@@ -103,7 +103,7 @@ struct err *recording_block_order(const struct recording *recording, enum block_
 
 bool recording_has_block_order(const struct recording *recording, enum block_order order)
 {
-	struct block_cache *views = recording->views;
+	struct block_cache *views = recording->blocks->cache;
 	bool has;
 
 	pthread_mutex_lock(&views->lock);
@@ -132,15 +132,15 @@ static struct err *make_chains(const struct block_columns *blocks, struct block_
 
 struct err *recording_block_chains(const struct recording *recording, const uint32_t **ret)
 {
-	struct block_cache *views = recording->views;
+	struct block_cache *views = recording->blocks->cache;
 	struct err *err = NULL;
 
 	*ret = NULL;
-	if (!recording->blocks.columns.count)
+	if (!recording->blocks->store.columns.count)
 		return NULL;
 	pthread_mutex_lock(&views->lock);
 	if (!views->chains)
-		err = make_chains(&recording->blocks.columns, views);
+		err = make_chains(&recording->blocks->store.columns, views);
 	*ret = views->chains;
 	pthread_mutex_unlock(&views->lock);
 	return err;
@@ -179,8 +179,8 @@ static struct err *make_places(const struct block_columns *blocks, struct block_
 
 struct err *recording_chain_places(const struct recording *recording, struct chain_places *ret)
 {
-	const struct block_columns *blocks = &recording->blocks.columns;
-	struct block_cache *views = recording->views;
+	const struct block_columns *blocks = &recording->blocks->store.columns;
+	struct block_cache *views = recording->blocks->cache;
 	struct err *err = NULL;
 
 	*ret = (struct chain_places){0};

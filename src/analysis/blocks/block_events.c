@@ -1,4 +1,5 @@
 #include "analysis/blocks/block_events.h"
+#include "analysis/blocks/block_bits.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -37,11 +38,6 @@ void block_events_destroy(struct block_events *events)
 }
 CLEANUP_DEFINE(struct block_events *, block_events_destroy);
 
-static bool takes_part(const struct block_events *events, uint64_t block)
-{
-	return !events->matching || events->matching[block / 64] >> block % 64 & 1;
-}
-
 /* Puts each block into the list of the turn in which it was freed. */
 static void make_lists(struct block_events *events)
 {
@@ -53,7 +49,7 @@ static void make_lists(struct block_events *events)
 	for (uint64_t i = 0; i < count; i++) {
 		uint64_t turn = events->blocks->free_turn[i];
 
-		if (turn > count || !takes_part(events, i))
+		if (turn > count || !block_bits_has(events->matching, i))
 			continue;
 		events->next[i] = events->first[turn];
 		events->first[turn] = (uint32_t)i;
@@ -156,7 +152,7 @@ struct err *block_events_next(struct block_events *events, struct block_event *r
 		err = take_turn(events);
 		if (err)
 			return err;
-		if (!takes_part(events, block))
+		if (!block_bits_has(events->matching, block))
 			continue;
 		put_event(events, BLOCK_ALLOCATED, block, events->blocks->allocated_ns[block], ret);
 		return NULL;

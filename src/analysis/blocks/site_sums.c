@@ -231,7 +231,8 @@ static struct err *make_spans(const struct recording *recording, struct block_ca
 
 	if (!spill_grow(&cache->span_memory, count * sizeof(struct site_span)))
 		return err_no_memory();
-	err = site_sums_spans(&recording->blocks.columns, (uint32_t)count, cache->span_memory.data);
+	err = site_sums_spans(&recording->blocks->store.columns, (uint32_t)count,
+			      cache->span_memory.data);
 	if (!err)
 		cache->spans = cache->span_memory.data;
 	return err;
@@ -239,7 +240,7 @@ static struct err *make_spans(const struct recording *recording, struct block_ca
 
 struct err *recording_site_spans(const struct recording *recording, const struct site_span **ret)
 {
-	struct block_cache *cache = recording->views;
+	struct block_cache *cache = recording->blocks->cache;
 	struct err *err = NULL;
 
 	*ret = NULL;
@@ -284,7 +285,7 @@ struct err *site_sums_create(const struct recording *recording, const uint64_t *
 			     struct site_sums **ret)
 {
 	struct summing summing = {
-		.blocks = &recording->blocks.columns,
+		.blocks = &recording->blocks->store.columns,
 		.bits = bits,
 		.sample_mean = recording->facts.sample_mean,
 		.sites = (uint32_t)recording->sites.sites.count,

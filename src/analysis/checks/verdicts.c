@@ -257,8 +257,6 @@ static void add_growing(struct verdict *verdict, const struct named_frame *frame
 	verdict->place_count += verdict->place_count < VERDICT_PLACES;
 }
 
-CLEANUP_DEFINE(struct findings *, findings_destroy);
-
 /* The rate is that of findings: of one function, because stacks may be in several of them. */
 static struct err *judge_growth(const struct judge *judge, enum check check)
 {

@@ -10,7 +10,7 @@
 
 struct diff_impl {
 	struct diff diff;
-	struct recording joined; /* has what the sides share */
+	struct recording *joined; /* the sites, frames and stacks of both, owned */
 	struct merge_sites merge;
 	struct recording *sides[DIFF_SIDES]; /* owned */
 	uint32_t *places[DIFF_SIDES];        /* of each site of a recording, the common one */
@@ -25,17 +25,14 @@ void diff_destroy(struct diff *diff)
 		return;
 	symbolized_destroy(impl->diff.symbolized);
 	for (int i = 0; i < DIFF_SIDES; i++) {
-		if (impl->sides[i])
-			block_cache_destroy(impl->sides[i]->views);
 		recording_close(impl->sides[i]);
 		free(impl->places[i]);
 		free(impl->block_sites[i]);
 	}
 	merge_sites_deinit(&impl->merge);
-	recording_deinit(&impl->joined);
+	recording_close(impl->joined);
 	free(impl);
 }
-CLEANUP_DEFINE(struct diff *, diff_destroy);
 
 static uint64_t scaled(uint64_t value, double scale)
 {
@@ -78,49 +75,66 @@ static void scale_sum(struct recording_summary *sum, double scale)
 }
 
 /*
- * Lets a side have the blocks of its recording, at common sites, and what groups of blocks are
- * called after. Stacks of frees are left out: they are no common ones.
+ * Lets a side have the blocks of its recording, at common sites. Stacks of frees are left out: they
+ * are no common ones.
  */
 static struct err *take_blocks(struct diff_impl *impl, int number, const struct recording *from)
 {
-	struct recording *side = impl->sides[number];
-	const struct block_columns *blocks = &from->blocks.columns;
+	struct recording_blocks *made = impl->sides[number]->blocks;
+	const struct block_columns *blocks = &from->blocks->store.columns;
 	uint32_t *sites;
 
-	if (!from->views)
+	if (!from->blocks->cache)
 		return NULL;
 	sites = impl->block_sites[number] = malloc((blocks->count + 1) * sizeof(*sites));
 	if (!sites)
 		return err_no_memory();
 	for (uint64_t i = 0; i < blocks->count; i++)
 		sites[i] = impl->places[number][blocks->site[i]];
-	side->blocks = from->blocks;
-	side->blocks.columns.site = sites;
-	side->blocks.columns.free_stack = NULL;
-	memcpy(&side->threads, &from->threads, sizeof(side->threads));
-	memcpy(&side->memory, &from->memory, sizeof(side->memory));
-	memcpy(&side->marks, &from->marks, sizeof(side->marks));
-	memcpy(&side->switches, &from->switches, sizeof(side->switches));
-	side->pools = from->pools;
-	return block_cache_create(&side->views);
+	made->store.columns = *blocks;
+	made->store.columns.site = sites;
+	made->store.columns.free_stack = NULL;
+	return block_cache_create(&made->cache);
 }
 
-/* Makes a recording of one side: it borrows all but its sites, which are all common ones. */
+/* Frames and stacks are the common ones; what groups of blocks are called after is the side's. */
+static struct err *take_tables(const struct diff_impl *impl, const struct recording *from,
+			       struct recording *side)
+{
+	const struct recording_tables *joined = impl->joined->tables;
+	struct recording_tables *made = side->tables;
+
+	made->stacks = joined->stacks;
+	shared_drop(side->pools);
+	side->pools = shared_hold(from->pools);
+	if (!vec_append(&made->modules.modules, &joined->modules.modules) ||
+	    !vec_append(&made->frames.frames, &joined->frames.frames) ||
+	    !vec_append(&made->threads, &from->tables->threads) ||
+	    !vec_append(&made->memory, &from->tables->memory) ||
+	    !vec_append(&made->marks, &from->tables->marks) ||
+	    !vec_append(&made->switches, &from->tables->switches))
+		return err_no_memory();
+	return NULL;
+}
+
+/* Makes a recording of one side. Its sites are the common ones, with the side's sums. */
 static struct err *make_side(struct diff_impl *impl, int number, const struct diff_side *side)
 {
-	const struct site_table *joined = &impl->joined.sites;
-	struct recording *made = impl->sides[number] = malloc(sizeof(*made));
+	const struct site_table *joined = &impl->joined->sites;
 	const struct site *from = side->recording->sites.sites.items;
 	struct site sum = {0};
+	struct recording *made;
+	struct err *err = recording_create(&impl->sides[number]);
 
-	if (!made)
-		return err_no_memory();
-	*made = impl->joined;
-	made->borrowed = true;
-	made->sites = (struct site_table){0};
+	if (err)
+		return err;
+	made = impl->sides[number];
 	made->facts = side->recording->facts;
 	made->summary = side->recording->summary;
 	scale_sum(&made->summary, side->scale);
+	err = take_tables(impl, side->recording, made);
+	if (err)
+		return err;
 	if (!vec_reserve(&made->sites.sites, joined->sites.count + 1))
 		return err_no_memory();
 	made->sites.sites.count = joined->sites.count;
@@ -150,7 +164,10 @@ static struct err *join(struct diff_impl *impl, const struct diff_side sides[DIF
 	const struct recording *both[DIFF_SIDES] = {sides[0].recording, sides[1].recording};
 	struct err *err;
 
-	impl->merge.into = &impl->joined;
+	err = recording_create(&impl->joined);
+	if (err)
+		return err;
+	impl->merge.into = impl->joined;
 	err = merge_sites_by_name(&impl->merge, both, DIFF_SIDES);
 	if (!err)
 		err = add_side(impl, DIFF_AFTER, &sides[DIFF_AFTER]);
@@ -180,7 +197,7 @@ struct err *diff_create(const struct diff_side sides[DIFF_SIDES], struct diff **
 		return err_no_memory();
 	err = join(impl, sides);
 	if (!err)
-		err = symbolized_create_named(&impl->joined, impl->merge.lines.items,
+		err = symbolized_create_named(impl->joined, impl->merge.lines.items,
 					      &diff->symbolized);
 	if (err)
 		return err;

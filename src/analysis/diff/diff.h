@@ -11,6 +11,7 @@
 #define MALLOW_ANALYSIS_DIFF_DIFF_H
 
 #include "analysis/names/symbolized.h"
+#include "hosted/cleanup.h"
 
 enum { DIFF_BEFORE, DIFF_AFTER, DIFF_SIDES };
 
@@ -39,6 +40,7 @@ struct diff {
 struct err *diff_create(const struct diff_side sides[DIFF_SIDES], struct diff **ret);
 /* Accepts NULL. */
 void diff_destroy(struct diff *diff);
+CLEANUP_DEFINE(struct diff *, diff_destroy);
 
 /*
  * *ret: the same names as diff->symbolized, of one side, for another thread; the caller destroys

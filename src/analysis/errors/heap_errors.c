@@ -27,7 +27,7 @@ static int compare(const void *left, const void *right)
 static size_t collect(const struct recording *recording, const struct tick_clock *clock,
 		      struct wanted *wanted)
 {
-	const struct heap_errors *errors = &recording->heap_errors;
+	const struct heap_errors *errors = &recording->blocks->heap_errors;
 	size_t count = 0;
 
 	for (size_t i = 0; i < errors->suspects.count && count < LOOKED_FOR; i++) {
@@ -55,11 +55,11 @@ static size_t collect(const struct recording *recording, const struct tick_clock
 static void heap_errors_inside(const struct recording *recording, const struct tick_clock *clock,
 			       uint64_t *inside)
 {
-	const struct block_columns *blocks = &recording->blocks.columns;
+	const struct block_columns *blocks = &recording->blocks->store.columns;
 	struct wanted wanted[LOOKED_FOR];
 	size_t count = collect(recording, clock, wanted);
 
-	for (size_t i = 0; i < recording->heap_errors.suspects.count; i++)
+	for (size_t i = 0; i < recording->blocks->heap_errors.suspects.count; i++)
 		inside[i] = BLOCK_NONE;
 	for (uint64_t row = 0; count && row < blocks->count; row++) {
 		uint64_t address = blocks->address[row];
@@ -146,9 +146,9 @@ static void trial_deinit(struct trial *trial)
 /* The moment from which allocations may be missing. TIME_NEVER: none is. */
 static uint64_t off_since(const struct recording *recording)
 {
-	for (size_t i = 0; i < recording->switches.count; i++)
-		if (!recording->switches.items[i].on)
-			return recording->switches.items[i].time_ns;
+	for (size_t i = 0; i < recording->tables->switches.count; i++)
+		if (!recording->tables->switches.items[i].on)
+			return recording->tables->switches.items[i].time_ns;
 	return TIME_NEVER;
 }
 
@@ -160,7 +160,8 @@ static bool is_excused(const struct trial *trial, const struct heap_suspect *sus
 		       bool had_block, bool inside)
 {
 	const struct recording_facts *facts = &trial->recording->facts;
-	bool went_on = trial->recording->heap_errors.turns.items[suspect->thread] > suspect->turn;
+	bool went_on =
+		trial->recording->blocks->heap_errors.turns.items[suspect->thread] > suspect->turn;
 
 	if (recording_facts_have_gaps(facts))
 		return true;
@@ -175,7 +176,7 @@ static bool is_excused(const struct trial *trial, const struct heap_suspect *sus
 
 static void name_block(const struct recording *recording, uint64_t block, struct heap_error *error)
 {
-	const struct block_columns *blocks = &recording->blocks.columns;
+	const struct block_columns *blocks = &recording->blocks->store.columns;
 
 	error->entry = blocks->entry[block];
 	error->size = blocks->size[block];
@@ -207,7 +208,7 @@ static struct err *judge(struct trial *trial, const struct heap_suspect *suspect
 		block = suspect->block;
 	} else if (is_excused(trial, suspect, block != BLOCK_NONE,
 			      trial->inside[number] != BLOCK_NONE)) {
-		trial->recording->heap_errors.unjudged++;
+		trial->recording->blocks->heap_errors.unjudged++;
 		return NULL;
 	} else {
 		verdict.error.kind =
@@ -217,7 +218,8 @@ static struct err *judge(struct trial *trial, const struct heap_suspect *suspect
 		block = trial->inside[number];
 	if (block != BLOCK_NONE) {
 		name_block(recording, block, &verdict.error);
-		verdict.error.offset = suspect->address - recording->blocks.columns.address[block];
+		verdict.error.offset =
+			suspect->address - recording->blocks->store.columns.address[block];
 	}
 	return vec_push(&trial->verdicts, verdict) ? NULL : err_no_memory();
 }
@@ -228,8 +230,8 @@ static struct err *judge(struct trial *trial, const struct heap_suspect *suspect
  */
 static struct err *hear_all(struct trial *trial)
 {
-	const struct heap_errors *errors = &trial->recording->heap_errors;
-	const uint64_t *address = trial->recording->blocks.columns.address;
+	const struct heap_errors *errors = &trial->recording->blocks->heap_errors;
+	const uint64_t *address = trial->recording->blocks->store.columns.address;
 	uint64_t row = 0;
 	struct err *err = NULL;
 
@@ -334,14 +336,15 @@ struct err *heap_errors_judge(struct recording *recording, const struct tick_clo
 	};
 	struct err *err;
 
-	trial.inside = calloc(recording->heap_errors.suspects.count + 1, sizeof(*trial.inside));
+	trial.inside =
+		calloc(recording->blocks->heap_errors.suspects.count + 1, sizeof(*trial.inside));
 	if (!trial.inside)
 		return err_no_memory();
 	heap_errors_inside(recording, clock, trial.inside);
 	err = hear_all(&trial);
 	if (!err)
-		err = gather(&trial, &recording->heap_errors);
-	vec_deinit(&recording->heap_errors.suspects);
-	vec_deinit(&recording->heap_errors.turns);
+		err = gather(&trial, &recording->blocks->heap_errors);
+	vec_deinit(&recording->blocks->heap_errors.suspects);
+	vec_deinit(&recording->blocks->heap_errors.turns);
 	return err;
 }

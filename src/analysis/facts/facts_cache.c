@@ -6,9 +6,17 @@
 #include "analysis/recording_data.h"
 #include "hosted/cleanup.h"
 
+static void cache_deinit(void *object)
+{
+	struct facts_cache *cache = object;
+
+	owned_facts_deinit(&cache->owned);
+	pthread_mutex_destroy(&cache->lock);
+}
+
 struct err *facts_cache_create(struct facts_cache **ret)
 {
-	struct facts_cache *cache = calloc(1, sizeof(*cache));
+	struct facts_cache *cache = shared_create(sizeof(*cache), cache_deinit);
 
 	if (!cache)
 		return err_no_memory();
@@ -17,20 +25,11 @@ struct err *facts_cache_create(struct facts_cache **ret)
 	return NULL;
 }
 
-void facts_cache_destroy(struct facts_cache *cache)
-{
-	if (!cache)
-		return;
-	owned_facts_deinit(&cache->owned);
-	pthread_mutex_destroy(&cache->lock);
-	free(cache);
-}
-
 struct err *owned_facts_reserve(const struct recording *recording, struct owned_facts *ret)
 {
 	ret->sites = calloc(recording->sites.sites.count + 1, sizeof(*ret->sites));
-	ret->threads = calloc(recording->threads.count + 1, sizeof(*ret->threads));
-	ret->sampled_live = calloc(recording->memory.count + 1, sizeof(*ret->sampled_live));
+	ret->threads = calloc(recording->tables->threads.count + 1, sizeof(*ret->threads));
+	ret->sampled_live = calloc(recording->tables->memory.count + 1, sizeof(*ret->sampled_live));
 	ret->facts.peak_site = ret->facts.peak_thread = RECORDING_NONE;
 	ret->facts.errors.stack = RECORDING_NONE;
 	return ret->sites && ret->threads && ret->sampled_live ? NULL : err_no_memory();
@@ -59,10 +58,11 @@ static struct err *fill(const struct recording *recording, struct facts_cache *c
 {
 	struct err *err = NULL;
 
-	if (recording->packed_facts)
-		err = facts_unpack(recording, recording->packed_facts, recording->packed_facts_size,
-				   &cache->owned, &cache->known);
-	if (err || cache->known || !recording->views || recording->facts.live)
+	if (recording->tables->packed_facts)
+		err = facts_unpack(recording, recording->tables->packed_facts,
+				   recording->tables->packed_facts_size, &cache->owned,
+				   &cache->known);
+	if (err || cache->known || !recording->blocks->cache || recording->facts.live)
 		return err;
 	err = facts_make(recording, &cache->owned);
 	cache->known = !err;
@@ -74,11 +74,11 @@ struct err *recording_settle_facts(struct recording *recording)
 	const struct run_facts *facts;
 	struct err *err = recording_run_facts(recording, &facts);
 
-	if (err || !recording->blocks_for_facts)
+	if (err || !recording->blocks->for_facts)
 		return err;
-	block_store_deinit(&recording->blocks);
-	recording->blocks = (struct block_store){0};
-	block_cache_destroy(steal(&recording->views));
+	block_store_deinit(&recording->blocks->store);
+	recording->blocks->store = (struct block_store){0};
+	block_cache_destroy(steal(&recording->blocks->cache));
 	return NULL;
 }
 

@@ -23,10 +23,8 @@ struct facts_cache {
 	struct owned_facts owned;
 };
 
-/* *ret: empty. */
+/* *ret: empty, with one owner: hosted/shared.h. */
 struct err *facts_cache_create(struct facts_cache **ret);
-/* Accepts NULL. */
-void facts_cache_destroy(struct facts_cache *cache);
 
 /* Makes room for the arrays, zeroed. */
 struct err *owned_facts_reserve(const struct recording *recording, struct owned_facts *ret);

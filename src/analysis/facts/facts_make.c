@@ -218,9 +218,9 @@ static bool join(struct facts_piece *piece, const struct facts_piece *later,
 	join_numbers(piece->sums.sites, later->sums.sites,
 		     recording->sites.sites.count * sizeof(struct site_facts));
 	join_numbers(piece->sums.threads, later->sums.threads,
-		     recording->threads.count * sizeof(struct thread_facts));
+		     recording->tables->threads.count * sizeof(struct thread_facts));
 	join_numbers(piece->sums.sampled_live, later->sums.sampled_live,
-		     (recording->memory.count + 1) * sizeof(uint64_t));
+		     (recording->tables->memory.count + 1) * sizeof(uint64_t));
 	for (uint32_t i = 0; i < more->large_count && facts->large_count < FACTS_SHARE; i++) {
 		piece->numbers[facts->large_count] = later->numbers[i];
 		facts->large[facts->large_count++] = more->large[i];
@@ -253,7 +253,8 @@ static struct err *prepare(struct summing *summing)
 	input->late_ns = recording->facts.duration_ns - recording->facts.duration_ns / FACTS_LATE;
 	input->large = recording->summary.peak_bytes / FACTS_SHARE +
 		       (recording->summary.peak_bytes % FACTS_SHARE != 0);
-	summing->sampled = malloc((recording->memory.count + 1) * sizeof(*summing->sampled));
+	summing->sampled =
+		malloc((recording->tables->memory.count + 1) * sizeof(*summing->sampled));
 	fewest = recording->sites.sites.count * PIECE_MIN_SITE;
 	summing->piece_count =
 		parallel_pieces(input->blocks->count, fewest > PIECE_MIN ? fewest : PIECE_MIN);
@@ -261,10 +262,10 @@ static struct err *prepare(struct summing *summing)
 	summing->pieces = calloc(summing->piece_count, sizeof(*summing->pieces));
 	if (!summing->sampled || !summing->pieces)
 		return err_no_memory();
-	for (size_t i = 0; i < recording->memory.count; i++)
-		summing->sampled[i] = recording->memory.items[i].time_ns;
+	for (size_t i = 0; i < recording->tables->memory.count; i++)
+		summing->sampled[i] = recording->tables->memory.items[i].time_ns;
 	input->sampled = summing->sampled;
-	input->sampled_count = (uint32_t)recording->memory.count;
+	input->sampled_count = (uint32_t)recording->tables->memory.count;
 	for (size_t i = 0; !err && i < summing->piece_count; i++)
 		err = owned_facts_reserve(recording, &summing->pieces[i].sums);
 	return err ? err : facts_peak_find(recording, input);
@@ -276,7 +277,7 @@ static void finish_curves(const struct recording *recording, struct owned_facts 
 	for (size_t i = 0; i < recording->sites.sites.count; i++)
 		for (int j = 1; j < FACTS_POINTS; j++)
 			owned->sites[i].live[j] += owned->sites[i].live[j - 1];
-	for (size_t i = 1; i < recording->memory.count; i++)
+	for (size_t i = 1; i < recording->tables->memory.count; i++)
 		owned->sampled_live[i] += owned->sampled_live[i - 1];
 }
 
@@ -318,7 +319,7 @@ static bool find_page_moment(const struct recording *recording, const struct own
 
 static void take_errors(const struct recording *recording, struct error_facts *ret)
 {
-	const struct heap_errors *errors = &recording->heap_errors;
+	const struct heap_errors *errors = &recording->blocks->heap_errors;
 
 	ret->known = errors->wanted;
 	ret->places = errors->errors.count;
@@ -370,7 +371,7 @@ struct err *facts_make(const struct recording *recording, struct owned_facts *re
 {
 	cleanup(summing_deinit) struct summing summing = {
 		.recording = recording,
-		.input = {.blocks = &recording->blocks.columns,
+		.input = {.blocks = &recording->blocks->store.columns,
 			  .sample_mean = recording->facts.sample_mean},
 	};
 	struct err *err = prepare(&summing);

@@ -55,9 +55,9 @@ static void put_run(struct buf *buf, const struct recording *recording,
 	put(buf, facts->errors.frees);
 	put(buf, facts->errors.places);
 	put(buf, (uint32_t)(facts->errors.stack + 1));
-	for (size_t i = 0; i < recording->memory.count; i++)
+	for (size_t i = 0; i < recording->tables->memory.count; i++)
 		put(buf, facts->sampled_live[i]);
-	for (size_t i = 0; i < recording->threads.count; i++) {
+	for (size_t i = 0; i < recording->tables->threads.count; i++) {
 		put(buf, facts->threads[i].handed_bytes);
 		put(buf, facts->threads[i].handed_blocks);
 	}
@@ -151,7 +151,7 @@ static void take_run(struct cursor *cursor, const struct recording *recording,
 	struct page_facts *pages = &facts->pages;
 
 	facts->peak_site = take_index_or_none(cursor, recording->sites.sites.count);
-	facts->peak_thread = take_index_or_none(cursor, recording->threads.count);
+	facts->peak_thread = take_index_or_none(cursor, recording->tables->threads.count);
 	pages->at_ns = cursor_varint(cursor);
 	pages->pages = cursor_varint(cursor);
 	pages->blocks = cursor_varint(cursor);
@@ -162,10 +162,10 @@ static void take_run(struct cursor *cursor, const struct recording *recording,
 	facts->errors.known = take_below(cursor, 2);
 	facts->errors.frees = cursor_varint(cursor);
 	facts->errors.places = cursor_varint(cursor);
-	facts->errors.stack = take_index_or_none(cursor, recording->stacks.nodes.count);
-	for (size_t i = 0; i < recording->memory.count; i++)
+	facts->errors.stack = take_index_or_none(cursor, recording->tables->stacks.count);
+	for (size_t i = 0; i < recording->tables->memory.count; i++)
 		owned->sampled_live[i] = cursor_varint(cursor);
-	for (size_t i = 0; i < recording->threads.count; i++) {
+	for (size_t i = 0; i < recording->tables->threads.count; i++) {
 		owned->threads[i].handed_bytes = cursor_varint(cursor);
 		owned->threads[i].handed_blocks = cursor_varint(cursor);
 	}

@@ -16,6 +16,7 @@
 
 #include "analysis/names/symbolized.h"
 #include "analysis/recording.h"
+#include "hosted/cleanup.h"
 
 struct filter;
 
@@ -41,6 +42,7 @@ void filter_option_name(const char *condition, char *ret);
 struct err *filter_create(struct filter **ret);
 /* Accepts NULL. */
 void filter_destroy(struct filter *filter);
+CLEANUP_DEFINE(struct filter *, filter_destroy);
 
 /*
  * Sets a condition as the user typed it; it replaces an earlier one of that name. Both texts are

@@ -62,30 +62,6 @@ static void walk_deinit(struct walk *walk)
 	free(walk->waiting);
 }
 
-/*
- * Makes a copy that shares what is the same in both. site_table_deinit() and recording_close()
- * leave that alone.
- */
-static struct recording *make_filtered(const struct recording *recording)
-{
-	struct recording *filtered = malloc(sizeof(*filtered));
-
-	if (!filtered)
-		return NULL;
-	*filtered = *recording;
-	filtered->borrowed = true;
-	filtered->facts.filtered = true;
-	filtered->sites = (struct site_table){0};
-	filtered->summary = (struct recording_summary){0};
-	filtered->blocks = (struct block_store){0};
-	filtered->views = NULL;
-	filtered->facts_cache = NULL;
-	filtered->pools = (struct pool_table){0};
-	filtered->live_line = (struct live_line){0};
-	filtered->heap_errors = (struct heap_errors){0};
-	return filtered;
-}
-
 static struct err *find_site(struct walk *walk, uint64_t block, uint32_t *ret)
 {
 	uint32_t site = walk->blocks->site[block];
@@ -204,7 +180,7 @@ static struct err *add_temporary(struct walk *walk)
 	if (err)
 		return err;
 	for (uint64_t i = 0; i < walk->blocks->count; i++) {
-		if ((temporary[i / 64] & walk->match->words[i / 64]) >> i % 64 & 1)
+		if (block_bits_has(temporary, i) && block_bits_has(walk->match->words, i))
 			walk->filtered->sites.sites.items[walk->site_of[walk->blocks->site[i]] - 1]
 				.temporary++;
 	}
@@ -222,17 +198,21 @@ struct err *filtered_create(const struct recording *recording, const struct filt
 	cleanup(walk_deinit) struct walk walk = {
 		.recording = recording,
 		.match = match,
-		.blocks = &recording->blocks.columns,
-		.filtered = make_filtered(recording),
+		.blocks = &recording->blocks->store.columns,
 		.site_of = calloc(recording->sites.sites.count + 1, sizeof(*walk.site_of)),
 		.freed = malloc(WINDOW * sizeof(*walk.freed)),
 	};
-	struct recording *filtered = walk.filtered;
+	struct recording *filtered;
 	struct err *err;
 
 	walk.waiting = calloc(windows_of(&walk), sizeof(*walk.waiting));
-	if (!walk.filtered || !walk.site_of || !walk.freed || !walk.waiting)
+	if (!walk.site_of || !walk.freed || !walk.waiting)
 		return err_no_memory();
+	err = recording_create_alike(recording, &walk.filtered);
+	if (err)
+		return err;
+	filtered = walk.filtered;
+	filtered->facts.filtered = true;
 	err = add_up(&walk);
 	if (err)
 		return err;

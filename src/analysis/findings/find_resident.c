@@ -126,8 +126,6 @@ struct err *find_resident(struct finding_search *search)
 	return err;
 }
 
-CLEANUP_DEFINE(struct own_functions *, own_functions_destroy);
-
 /* Adds up the mappings of the sites of a function. */
 struct mapping_count {
 	const struct map_sites *sites;

@@ -100,8 +100,6 @@ static struct err *search_all(struct finding_search *search)
 	return err;
 }
 
-CLEANUP_DEFINE(struct findings *, findings_destroy);
-
 struct err *findings_create(const struct recording *recording, struct symbolized *symbolized,
 			    struct findings **ret)
 {

@@ -18,6 +18,7 @@
 enum finding_kind {
 #define FINDING(NAME, name, group) FINDING_##NAME,
 #include "analysis/findings/findings.def"
+#include "hosted/cleanup.h"
 #undef FINDING
 	FINDING_KINDS,
 };
@@ -135,6 +136,7 @@ struct err *findings_create(const struct recording *recording, struct symbolized
 			    struct findings **ret);
 /* Accepts NULL. */
 void findings_destroy(struct findings *findings);
+CLEANUP_DEFINE(struct findings *, findings_destroy);
 
 const struct finding *findings_list(const struct findings *findings, uint32_t *count);
 

@@ -23,7 +23,6 @@ void own_functions_destroy(struct own_functions *functions)
 	free(functions->inside);
 	free(functions);
 }
-CLEANUP_DEFINE(struct own_functions *, own_functions_destroy);
 
 struct err *own_functions_create(const struct recording *recording, struct symbolized *symbolized,
 				 struct own_functions **ret)

@@ -11,6 +11,7 @@
 #define MALLOW_ANALYSIS_FINDINGS_OWN_FUNCTIONS_H
 
 #include "analysis/names/symbolized.h"
+#include "hosted/cleanup.h"
 
 struct own_functions;
 
@@ -23,6 +24,7 @@ struct err *own_functions_create_of(const struct recording *recording,
 				    uint32_t site_count, struct own_functions **ret);
 /* Accepts NULL. */
 void own_functions_destroy(struct own_functions *functions);
+CLEANUP_DEFINE(struct own_functions *, own_functions_destroy);
 
 struct symbolized *own_functions_symbolized(const struct own_functions *functions);
 

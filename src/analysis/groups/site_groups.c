@@ -327,9 +327,9 @@ struct err *site_groups_create(const struct recording *recording, struct symboli
 		.argument = argument,
 		.scratch = BUF_EMPTY,
 	};
-	uint32_t count, unused;
+	uint32_t count;
 	const struct site *sites = recording_sites(recording, &count);
-	const struct stack_node *nodes = recording_stacks(recording, &unused);
+	const struct stack_node *nodes = recording_stacks(recording, NULL);
 	struct err *err = NULL;
 
 	if (!prepare(&grouping, recording, count))

@@ -149,9 +149,9 @@ static struct err *start(struct growing *growing)
 		give_up(growing);
 		return NULL;
 	}
-	growing->recording = calloc(1, sizeof(*growing->recording));
-	if (!growing->recording)
-		return err_no_memory();
+	err = recording_create(&growing->recording);
+	if (err)
+		return err;
 	load->progress = growing->progress;
 	load->argument = growing->argument;
 	load->recording = growing->recording;
@@ -161,8 +161,8 @@ static struct err *start(struct growing *growing)
 		give_up(growing);
 		return NULL;
 	}
-	growing->recording->blocks.leisurely = !growing->ending;
-	growing->recording->blocks.followed = growing->looked;
+	growing->recording->blocks->store.leisurely = !growing->ending;
+	growing->recording->blocks->store.followed = growing->looked;
 	return err ? err : load_open_streams(load);
 }
 
@@ -305,7 +305,7 @@ void growing_give_back(const struct growing *growing)
 {
 	if (!growing->recording)
 		return;
-	block_store_give_back(&growing->recording->blocks);
+	block_store_give_back(&growing->recording->blocks->store);
 	block_times_give_back(&growing->times);
 }
 
@@ -324,7 +324,7 @@ struct err *growing_finish(struct growing *growing, recording_progress *progress
 	growing->argument = load->argument = argument;
 	if (!growing->whole && growing->recording) {
 		growing->ending = true;
-		growing->recording->blocks.leisurely = false;
+		growing->recording->blocks->store.leisurely = false;
 		err = take(growing, UINT64_MAX);
 	}
 	if (!err && growing->recording) {

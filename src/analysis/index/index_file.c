@@ -142,7 +142,8 @@ static void set_limits(struct inspection *inspection, const struct recording *re
 {
 	struct column_limit *limits = inspection->limits;
 	uint64_t rows = inspection->header->rows, sites = recording->sites.sites.count;
-	uint64_t threads = recording->threads.count, nodes = recording->stacks.nodes.count;
+	uint64_t threads = recording->tables->threads.count,
+		 nodes = recording->tables->stacks.count;
 
 	limits[BLOCK_COLUMN_site] = (struct column_limit){sites, false};
 	limits[BLOCK_COLUMN_thread] = (struct column_limit){threads, false};
@@ -166,9 +167,9 @@ static const void *section(const struct index_mapping *mapping, size_t number)
 /* Makes the recording point to the columns, and to what was made from them, in the mapping. */
 static void show(struct recording *recording)
 {
-	const struct index_mapping *mapping = &recording->index_mapping;
-	struct block_columns *columns = &recording->blocks.columns;
-	struct block_cache *views = recording->views;
+	const struct index_mapping *mapping = &recording->blocks->index_mapping;
+	struct block_columns *columns = &recording->blocks->store.columns;
+	struct block_cache *views = recording->blocks->cache;
 
 	columns->count = ((const struct index_file_header *)mapping->data)->rows;
 #define BLOCK_COLUMN(name, type) columns->name = section(mapping, BLOCK_COLUMN_##name);
@@ -177,11 +178,11 @@ static void show(struct recording *recording)
 	for (size_t i = 0; i < BLOCK_ORDER_STORED; i++)
 		views->orders[i] = section(mapping, INDEX_SECTION_ORDERS + i);
 	views->spans = section(mapping, INDEX_SECTION_SPANS);
-	recording->pools.births = section(mapping, INDEX_SECTION_POOL_BIRTHS);
-	recording->pools.birth_count = ((const struct index_file_header *)mapping->data)
-					       ->sections[INDEX_SECTION_POOL_BIRTHS]
-					       .size /
-				       sizeof(struct pool_birth);
+	recording->pools->births = section(mapping, INDEX_SECTION_POOL_BIRTHS);
+	recording->pools->birth_count = ((const struct index_file_header *)mapping->data)
+						->sections[INDEX_SECTION_POOL_BIRTHS]
+						.size /
+					sizeof(struct pool_birth);
 }
 
 static bool births_are_sound(const struct inspection *inspection, const struct recording *recording)
@@ -193,7 +194,7 @@ static bool births_are_sound(const struct inspection *inspection, const struct r
 	size_t size = header->sections[INDEX_SECTION_POOL_BIRTHS].size;
 
 	for (size_t i = 0; i < size / sizeof(*births); i++)
-		if (births[i].pool >= recording->pools.pools.count)
+		if (births[i].pool >= recording->pools->pools.count)
 			return false;
 	return size % sizeof(*births) == 0;
 }
@@ -203,7 +204,7 @@ static bool is_sound(struct inspection *inspection, const struct recording *reco
 {
 	// With empty tables no index can be right.
 	if (inspection->header->rows &&
-	    (!recording->sites.sites.count || !recording->threads.count))
+	    (!recording->sites.sites.count || !recording->tables->threads.count))
 		return false;
 	if (inspection->header->sections[INDEX_SECTION_SPANS].size !=
 	    recording->sites.sites.count * sizeof(struct site_span))
@@ -232,7 +233,7 @@ static struct err *read_all(struct recording *recording, struct inspection *insp
 	if (err || !*used)
 		return err;
 	*used = is_sound(inspection, recording);
-	if (*used && recording->heap_errors.wanted)
+	if (*used && recording->blocks->heap_errors.wanted)
 		err = index_read_errors(recording, section(mapping, INDEX_SECTION_ERRORS),
 					header->sections[INDEX_SECTION_ERRORS].size, used);
 	if (!err && !*used)
@@ -246,12 +247,12 @@ static struct err *use(struct recording *recording, struct index_mapping *mappin
 	struct err *err;
 
 	if (!section(mapping, INDEX_SECTION_SUMS) ||
-	    (recording->heap_errors.wanted && !section(mapping, INDEX_SECTION_ERRORS)))
+	    (recording->blocks->heap_errors.wanted && !section(mapping, INDEX_SECTION_ERRORS)))
 		return NULL;
 	err = read_all(recording, &inspection, mapping, used);
 	if (err || !*used)
 		return err;
-	recording->index_mapping = *mapping;
+	recording->blocks->index_mapping = *mapping;
 	*mapping = (struct index_mapping){0};
 	show(recording);
 	return NULL;
@@ -299,7 +300,7 @@ static struct err *try_file(struct recording *recording, const char *path, bool 
 
 	if (path && map(recording, path, &mapping))
 		err = use(recording, &mapping, used);
-	recording->index_stale |= path && !*used && is_own(path);
+	recording->tables->index_stale |= path && !*used && is_own(path);
 	return err;
 }
 
@@ -309,7 +310,7 @@ struct err *index_file_read(struct recording *recording, bool *used)
 	struct err *err;
 
 	*used = false;
-	if (!recording->modified)
+	if (!recording->tables->modified)
 		return NULL;
 	beside = index_file_beside(recording);
 	err = try_file(recording, beside, used);
@@ -323,6 +324,6 @@ void index_file_renew(const struct recording *recording)
 {
 	auto_free char *path = NULL;
 
-	if (recording->index_stale && !recording->facts.indexed)
+	if (recording->tables->index_stale && !recording->facts.indexed)
 		err_destroy(index_file_write(recording, &path));
 }

@@ -61,9 +61,9 @@ static inline void index_file_set_recording(struct index_file_header *header,
 					    const struct recording *recording)
 {
 	memcpy(header->id, recording->facts.id, sizeof(header->id));
-	header->fingerprint = recording->fingerprint;
+	header->fingerprint = recording->tables->fingerprint;
 	header->recording_size = recording->facts.file_size;
-	header->recording_modified = recording->modified;
+	header->recording_modified = recording->tables->modified;
 }
 
 /* Where the section begins. INDEX_SECTION_COUNT: where the file ends. */

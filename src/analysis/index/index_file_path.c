@@ -23,7 +23,7 @@ char *index_file_cached(const struct recording *recording, bool make)
 	if (!folder)
 		return NULL;
 	return asprintf(&ret, "%s/%s-%016llx.index", folder, recording->facts.id,
-			(unsigned long long)recording->fingerprint) >= 0
+			(unsigned long long)recording->tables->fingerprint) >= 0
 		       ? ret
 		       : NULL;
 }

@@ -51,7 +51,7 @@ static struct err *set_views(struct writing *writing, const struct recording *re
 static struct err *set_sections(struct writing *writing, const struct recording *recording,
 				struct buf *sums, struct buf *errors)
 {
-	const struct block_columns *columns = &recording->blocks.columns;
+	const struct block_columns *columns = &recording->blocks->store.columns;
 	struct err *err;
 
 	writing->header = (struct index_file_header){
@@ -71,7 +71,7 @@ static struct err *set_sections(struct writing *writing, const struct recording 
 	err = index_pack(recording, sums);
 	if (err)
 		return err;
-	if (recording->heap_errors.wanted)
+	if (recording->blocks->heap_errors.wanted)
 		index_pack_errors(recording, errors);
 	err = buf_finish(sums);
 	if (!err)
@@ -80,8 +80,8 @@ static struct err *set_sections(struct writing *writing, const struct recording 
 		return err;
 	set_section(writing, INDEX_SECTION_SUMS, sums->data, sums->size);
 	set_section(writing, INDEX_SECTION_ERRORS, errors->data, errors->size);
-	set_section(writing, INDEX_SECTION_POOL_BIRTHS, recording->pools.births,
-		    recording->pools.birth_count * sizeof(struct pool_birth));
+	set_section(writing, INDEX_SECTION_POOL_BIRTHS, recording->pools->births,
+		    recording->pools->birth_count * sizeof(struct pool_birth));
 	writing->header.file_size = index_file_offset(&writing->header, INDEX_SECTION_COUNT);
 	return NULL;
 }
@@ -221,8 +221,8 @@ struct err *index_file_write(const struct recording *recording, char **ret)
 	struct err *err;
 
 	*ret = NULL;
-	if (!recording->modified || !recording->blocks.wanted || recording->facts.writing ||
-	    recording->facts.damaged_chunks)
+	if (!recording->tables->modified || !recording->blocks->store.wanted ||
+	    recording->facts.writing || recording->facts.damaged_chunks)
 		return NULL;
 	buf_init(&sums);
 	buf_init(&errors);

@@ -77,9 +77,9 @@ static void put_facts(struct buf *buf, const struct recording_facts *facts)
 
 static void put_modules(struct buf *buf, const struct recording *recording)
 {
-	put(buf, recording->modules.modules.count);
-	for (size_t i = 0; i < recording->modules.modules.count; i++) {
-		const struct recorded_module *module = &recording->modules.modules.items[i];
+	put(buf, recording->tables->modules.modules.count);
+	for (size_t i = 0; i < recording->tables->modules.modules.count; i++) {
+		const struct recorded_module *module = &recording->tables->modules.modules.items[i];
 
 		put_text(buf, module->path);
 		put(buf, module->build_id_size);
@@ -95,19 +95,19 @@ static void put_modules(struct buf *buf, const struct recording *recording)
 
 static void put_stacks(struct buf *buf, const struct recording *recording)
 {
-	const struct recorded_frame *frames = recording->frames.frames.items;
-	const struct stack_node *nodes = recording->stacks.nodes.items;
+	const struct recorded_frame *frames = recording->tables->frames.frames.items;
+	const struct stack_node *nodes = recording->tables->stacks.items;
 	uint64_t before = 0;
 
-	put(buf, recording->frames.frames.count);
-	for (size_t i = 0; i < recording->frames.frames.count; i++) {
+	put(buf, recording->tables->frames.frames.count);
+	for (size_t i = 0; i < recording->tables->frames.frames.count; i++) {
 		put(buf, (uint32_t)(frames[i].module + 1));
 		put_step(buf, frames[i].pc, &before);
 	}
-	put(buf, recording->stacks.nodes.count);
-	for (size_t i = 0; i < recording->stacks.nodes.count; i++)
+	put(buf, recording->tables->stacks.count);
+	for (size_t i = 0; i < recording->tables->stacks.count; i++)
 		put(buf, nodes[i].parent == RECORDING_NONE ? 0 : i - nodes[i].parent);
-	for (size_t i = 0; i < recording->stacks.nodes.count; i++)
+	for (size_t i = 0; i < recording->tables->stacks.count; i++)
 		put(buf, nodes[i].frame);
 }
 
@@ -127,9 +127,9 @@ static void put_sites(struct buf *buf, const struct site *sites, size_t count)
 
 static void put_threads(struct buf *buf, const struct recording *recording)
 {
-	put(buf, recording->threads.count);
-	for (size_t i = 0; i < recording->threads.count; i++) {
-		const struct recorded_thread *thread = &recording->threads.items[i];
+	put(buf, recording->tables->threads.count);
+	for (size_t i = 0; i < recording->tables->threads.count; i++) {
+		const struct recorded_thread *thread = &recording->tables->threads.items[i];
 
 		put(buf, thread->stream);
 		put(buf, thread->tid);
@@ -143,9 +143,9 @@ static void put_memory(struct buf *buf, const struct recording *recording)
 {
 	uint64_t time = 0;
 
-	put(buf, recording->memory.count);
-	for (size_t i = 0; i < recording->memory.count; i++) {
-		const struct memory_sample *sample = &recording->memory.items[i];
+	put(buf, recording->tables->memory.count);
+	for (size_t i = 0; i < recording->tables->memory.count; i++) {
+		const struct memory_sample *sample = &recording->tables->memory.items[i];
 
 		put_step(buf, sample->time_ns, &time);
 		put(buf, sample->virtual_size);
@@ -161,10 +161,10 @@ static void put_marks(struct buf *buf, const struct recording *recording)
 {
 	uint64_t time = 0;
 
-	put(buf, recording->marks.count);
-	for (size_t i = 0; i < recording->marks.count; i++) {
-		put_step(buf, recording->marks.items[i].time_ns, &time);
-		put_text(buf, recording->marks.items[i].name);
+	put(buf, recording->tables->marks.count);
+	for (size_t i = 0; i < recording->tables->marks.count; i++) {
+		put_step(buf, recording->tables->marks.items[i].time_ns, &time);
+		put_text(buf, recording->tables->marks.items[i].name);
 	}
 }
 
@@ -172,10 +172,10 @@ static void put_switches(struct buf *buf, const struct recording *recording)
 {
 	uint64_t time = 0;
 
-	put(buf, recording->switches.count);
-	for (size_t i = 0; i < recording->switches.count; i++) {
-		put_step(buf, recording->switches.items[i].time_ns, &time);
-		put(buf, recording->switches.items[i].on);
+	put(buf, recording->tables->switches.count);
+	for (size_t i = 0; i < recording->tables->switches.count; i++) {
+		put_step(buf, recording->tables->switches.items[i].time_ns, &time);
+		put(buf, recording->tables->switches.items[i].on);
 	}
 }
 
@@ -183,9 +183,9 @@ static void put_mappings(struct buf *buf, const struct recording *recording)
 {
 	uint64_t time = 0;
 
-	put(buf, recording->mappings.count);
-	for (size_t i = 0; i < recording->mappings.count; i++) {
-		const struct mapping_operation *mapping = &recording->mappings.items[i];
+	put(buf, recording->tables->mappings.count);
+	for (size_t i = 0; i < recording->tables->mappings.count; i++) {
+		const struct mapping_operation *mapping = &recording->tables->mappings.items[i];
 
 		put_step(buf, mapping->time_ns, &time);
 		put(buf, mapping->kind);
@@ -208,9 +208,9 @@ static void put_mallopts(struct buf *buf, const struct recording *recording)
 {
 	uint64_t time = 0;
 
-	put(buf, recording->mallopts.count);
-	for (size_t i = 0; i < recording->mallopts.count; i++) {
-		const struct mallopt_operation *mallopt = &recording->mallopts.items[i];
+	put(buf, recording->tables->mallopts.count);
+	for (size_t i = 0; i < recording->tables->mallopts.count; i++) {
+		const struct mallopt_operation *mallopt = &recording->tables->mallopts.items[i];
 
 		put_step(buf, mallopt->time_ns, &time);
 		put(buf, mallopt->thread);
@@ -223,14 +223,14 @@ static void put_mallopts(struct buf *buf, const struct recording *recording)
 
 static void put_pools(struct buf *buf, const struct recording *recording)
 {
-	const struct recording_summary *all = &recording->pools.all;
+	const struct recording_summary *all = &recording->pools->all;
 
 	put(buf, all->peak_bytes);
 	put(buf, all->peak_blocks);
 	put(buf, all->peak_time_ns);
-	put(buf, recording->pools.pools.count);
-	for (size_t i = 0; i < recording->pools.pools.count; i++) {
-		const struct recorded_pool *pool = &recording->pools.pools.items[i];
+	put(buf, recording->pools->pools.count);
+	for (size_t i = 0; i < recording->pools->pools.count; i++) {
+		const struct recorded_pool *pool = &recording->pools->pools.items[i];
 
 		put_text(buf, pool->name);
 		put(buf, pool->address);
@@ -248,7 +248,7 @@ static void put_pools(struct buf *buf, const struct recording *recording)
 
 void index_pack_errors(const struct recording *recording, struct buf *ret)
 {
-	const struct heap_errors *errors = &recording->heap_errors;
+	const struct heap_errors *errors = &recording->blocks->heap_errors;
 
 	put(ret, errors->unjudged);
 	put(ret, errors->errors.count);
@@ -294,7 +294,7 @@ struct err *index_pack(const struct recording *recording, struct buf *ret)
 	if (recording->facts.writing || recording->facts.damaged_chunks)
 		return NULL;
 	buf_char(ret, INDEX_VERSION);
-	buf_put(ret, &recording->fingerprint, sizeof(recording->fingerprint));
+	buf_put(ret, &recording->tables->fingerprint, sizeof(recording->tables->fingerprint));
 	put_facts(ret, &recording->facts);
 	put(ret, recording->summary.peak_time_ns);
 	put_modules(ret, recording);

@@ -88,7 +88,7 @@ static const char *take_bytes(struct index_reader *reader, uint32_t *size)
 	*size = 0;
 	if (reader->cursor.failed)
 		return copy;
-	copy = arena_copy(&reader->recording->arena, bytes, wanted);
+	copy = arena_copy(&reader->recording->tables->arena, bytes, wanted);
 	if (!copy) {
 		out_of_memory(reader);
 		return "";
@@ -129,7 +129,7 @@ static const char *const *take_list(struct index_reader *reader)
 {
 	uint32_t count = take_count(reader, 1);
 	const char **list =
-		arena_array(&reader->recording->arena, (size_t)count + 1, sizeof(*list));
+		arena_array(&reader->recording->tables->arena, (size_t)count + 1, sizeof(*list));
 
 	if (!list) {
 		out_of_memory(reader);
@@ -180,7 +180,7 @@ static void take_facts(struct index_reader *reader, unsigned int version, bool *
 
 static void take_modules(struct index_reader *reader)
 {
-	struct module_table *table = &reader->recording->modules;
+	struct module_table *table = &reader->recording->tables->modules;
 	uint32_t count = take_count_for(reader, &table->modules, 8);
 
 	for (uint32_t i = 0; i < count; i++) {
@@ -200,13 +200,14 @@ static void take_modules(struct index_reader *reader)
 static void take_frames(struct index_reader *reader)
 {
 	struct recording *recording = reader->recording;
-	uint32_t count = take_count_for(reader, &recording->frames.frames, 2);
+	uint32_t count = take_count_for(reader, &recording->tables->frames.frames, 2);
 	uint64_t pc = 0;
 
 	for (uint32_t i = 0; i < count; i++) {
-		struct recorded_frame *frame = &recording->frames.frames.items[i];
+		struct recorded_frame *frame = &recording->tables->frames.frames.items[i];
 
-		frame->module = take_index_or_none(reader, recording->modules.modules.count);
+		frame->module =
+			take_index_or_none(reader, recording->tables->modules.modules.count);
 		frame->pc = take_step(reader, &pc);
 	}
 }
@@ -214,9 +215,10 @@ static void take_frames(struct index_reader *reader)
 static void take_stacks(struct index_reader *reader)
 {
 	struct recording *recording = reader->recording;
-	uint32_t count = take_count_for(reader, &recording->stacks.nodes, 2);
-	struct stack_node *nodes = recording->stacks.nodes.items;
+	uint32_t count = take_count_for(reader, &recording->tables->trie.nodes, 2);
+	struct stack_node *nodes = recording->tables->trie.nodes.items;
 
+	recording_show_stacks(recording->tables);
 	for (uint32_t i = 0; i < count; i++) {
 		uint32_t distance = (uint32_t)take_at_most(reader, i);
 
@@ -225,7 +227,7 @@ static void take_stacks(struct index_reader *reader)
 		expect(reader, nodes[i].depth <= DECODE_DEPTH_MAX);
 	}
 	for (uint32_t i = 0; i < count; i++)
-		nodes[i].frame = take_index(reader, recording->frames.frames.count);
+		nodes[i].frame = take_index(reader, recording->tables->frames.frames.count);
 }
 
 static void take_sites(struct index_reader *reader, struct site_table *table)
@@ -236,7 +238,7 @@ static void take_sites(struct index_reader *reader, struct site_table *table)
 	uint64_t stack = 0;
 
 	for (uint32_t i = 0; i < count; i++) {
-		expect(reader, take_step(reader, &stack) <= recording->stacks.nodes.count);
+		expect(reader, take_step(reader, &stack) <= recording->tables->stacks.count);
 		sites[i].stack = (uint32_t)stack - 1;
 	}
 #define INDEX_SITE(field)                                                                          \
@@ -248,10 +250,10 @@ static void take_sites(struct index_reader *reader, struct site_table *table)
 
 static void take_threads(struct index_reader *reader)
 {
-	uint32_t count = take_count_for(reader, &reader->recording->threads, 5);
+	uint32_t count = take_count_for(reader, &reader->recording->tables->threads, 5);
 
 	for (uint32_t i = 0; i < count; i++) {
-		struct recorded_thread *thread = &reader->recording->threads.items[i];
+		struct recorded_thread *thread = &reader->recording->tables->threads.items[i];
 
 		thread->stream = take_u32(reader);
 		thread->tid = take_u32(reader);
@@ -263,11 +265,11 @@ static void take_threads(struct index_reader *reader)
 
 static void take_memory(struct index_reader *reader)
 {
-	uint32_t count = take_count_for(reader, &reader->recording->memory, 7);
+	uint32_t count = take_count_for(reader, &reader->recording->tables->memory, 7);
 	uint64_t time = 0;
 
 	for (uint32_t i = 0; i < count; i++) {
-		struct memory_sample *sample = &reader->recording->memory.items[i];
+		struct memory_sample *sample = &reader->recording->tables->memory.items[i];
 
 		sample->time_ns = take_step(reader, &time);
 		sample->virtual_size = take(reader);
@@ -281,11 +283,11 @@ static void take_memory(struct index_reader *reader)
 
 static void take_marks(struct index_reader *reader)
 {
-	uint32_t count = take_count_for(reader, &reader->recording->marks, 2);
+	uint32_t count = take_count_for(reader, &reader->recording->tables->marks, 2);
 	uint64_t time = 0;
 
 	for (uint32_t i = 0; i < count; i++) {
-		struct recorded_mark *mark = &reader->recording->marks.items[i];
+		struct recorded_mark *mark = &reader->recording->tables->marks.items[i];
 
 		mark->time_ns = take_step(reader, &time);
 		mark->name = take_text(reader);
@@ -294,11 +296,11 @@ static void take_marks(struct index_reader *reader)
 
 static void take_switches(struct index_reader *reader)
 {
-	uint32_t count = take_count_for(reader, &reader->recording->switches, 2);
+	uint32_t count = take_count_for(reader, &reader->recording->tables->switches, 2);
 	uint64_t time = 0;
 
 	for (uint32_t i = 0; i < count; i++) {
-		struct recorded_switch *switched = &reader->recording->switches.items[i];
+		struct recorded_switch *switched = &reader->recording->tables->switches.items[i];
 
 		switched->time_ns = take_step(reader, &time);
 		switched->on = take_at_most(reader, 1);
@@ -308,16 +310,16 @@ static void take_switches(struct index_reader *reader)
 static void take_mappings(struct index_reader *reader)
 {
 	struct recording *recording = reader->recording;
-	uint32_t count = take_count_for(reader, &recording->mappings, 14);
+	uint32_t count = take_count_for(reader, &recording->tables->mappings, 14);
 	uint64_t time = 0;
 
 	for (uint32_t i = 0; i < count; i++) {
-		struct mapping_operation *mapping = &recording->mappings.items[i];
+		struct mapping_operation *mapping = &recording->tables->mappings.items[i];
 
 		mapping->time_ns = take_step(reader, &time);
 		mapping->kind = (enum trace_record)take_at_most(reader, UINT8_MAX);
-		mapping->thread = take_index(reader, recording->threads.count);
-		mapping->stack = take_index_or_none(reader, recording->stacks.nodes.count);
+		mapping->thread = take_index(reader, recording->tables->threads.count);
+		mapping->stack = take_index_or_none(reader, recording->tables->stacks.count);
 		mapping->requested = take(reader);
 		mapping->address = take(reader);
 		mapping->length = take(reader);
@@ -337,15 +339,15 @@ static void take_mappings(struct index_reader *reader)
 static void take_mallopts(struct index_reader *reader)
 {
 	struct recording *recording = reader->recording;
-	uint32_t count = take_count_for(reader, &recording->mallopts, 6);
+	uint32_t count = take_count_for(reader, &recording->tables->mallopts, 6);
 	uint64_t time = 0;
 
 	for (uint32_t i = 0; i < count; i++) {
-		struct mallopt_operation *mallopt = &recording->mallopts.items[i];
+		struct mallopt_operation *mallopt = &recording->tables->mallopts.items[i];
 
 		mallopt->time_ns = take_step(reader, &time);
-		mallopt->thread = take_index(reader, recording->threads.count);
-		mallopt->stack = take_index_or_none(reader, recording->stacks.nodes.count);
+		mallopt->thread = take_index(reader, recording->tables->threads.count);
+		mallopt->stack = take_index_or_none(reader, recording->tables->stacks.count);
 		mallopt->parameter = take_i32(reader);
 		mallopt->value = take_i32(reader);
 		mallopt->result = take_i32(reader);
@@ -354,7 +356,7 @@ static void take_mallopts(struct index_reader *reader)
 
 static void take_pools(struct index_reader *reader)
 {
-	struct pool_table *table = &reader->recording->pools;
+	struct pool_table *table = reader->recording->pools;
 	uint32_t count;
 
 	table->all.peak_bytes = take(reader);
@@ -373,7 +375,7 @@ static void take_pools(struct index_reader *reader)
 		pool.wrong_frees = take(reader);
 		pool.wrong_address = take(reader);
 		pool.wrong_stack =
-			take_index_or_none(reader, reader->recording->stacks.nodes.count);
+			take_index_or_none(reader, reader->recording->tables->stacks.count);
 		pool.sum.peak_time_ns = take(reader);
 		take_sites(reader, &sites);
 		if (!pool_table_add(table, &pool, &sites))
@@ -388,20 +390,16 @@ static void take_run_facts(struct index_reader *reader)
 	uint32_t size;
 	const char *packed = take_bytes(reader, &size);
 
-	reader->recording->packed_facts = size ? (const uint8_t *)packed : NULL;
-	reader->recording->packed_facts_size = size;
+	reader->recording->tables->packed_facts = size ? (const uint8_t *)packed : NULL;
+	reader->recording->tables->packed_facts_size = size;
 }
 
 void index_forget(struct recording *recording, const struct recording_facts *facts)
 {
 	recording->facts = *facts;
-	recording->modules.modules.count = recording->frames.frames.count = 0;
-	recording->stacks.nodes.count = recording->sites.sites.count = 0;
-	recording->threads.count = recording->memory.count = recording->marks.count = 0;
-	recording->mappings.count = recording->mallopts.count = recording->switches.count = 0;
-	pool_table_deinit(&recording->pools);
-	recording->pools = (struct pool_table){0};
-	recording->packed_facts = NULL;
+	recording->tables->modules.modules.count = recording->tables->frames.frames.count = 0;
+	recording_forget_lists(recording);
+	recording->tables->packed_facts = NULL;
 }
 
 #define HEAD_SIZE (1 + sizeof(uint64_t)) /* version and fingerprint */
@@ -409,7 +407,7 @@ void index_forget(struct recording *recording, const struct recording_facts *fac
 static bool is_of(const struct recording *recording, const uint8_t *data, size_t size)
 {
 	return size >= HEAD_SIZE && data[0] >= INDEX_VERSION_FIRST && data[0] <= INDEX_VERSION &&
-	       bytes_u64(data + 1) == recording->fingerprint;
+	       bytes_u64(data + 1) == recording->tables->fingerprint;
 }
 
 struct err *index_read(struct recording *recording, const uint8_t *data, size_t size, bool *used)
@@ -462,7 +460,7 @@ static uint8_t take_operation(struct index_reader *reader)
 static void take_error(struct index_reader *reader, struct heap_error *error)
 {
 	const struct recording *recording = reader->recording;
-	size_t nodes = recording->stacks.nodes.count;
+	size_t nodes = recording->tables->stacks.count;
 
 	error->kind = (enum heap_error_kind)take_at_most(reader, HEAP_ERROR_MISMATCH);
 	error->entry = take_operation(reader);
@@ -474,7 +472,7 @@ static void take_error(struct index_reader *reader, struct heap_error *error)
 	error->time_ns = take(reader);
 	error->size = take(reader);
 	error->offset = take(reader);
-	error->thread = take_index(reader, recording->threads.count);
+	error->thread = take_index(reader, recording->tables->threads.count);
 	for (int i = 0; i < HEAP_ERROR_ADDRESSES; i++)
 		error->addresses[i] = take(reader);
 }
@@ -483,7 +481,7 @@ struct err *index_read_errors(struct recording *recording, const uint8_t *data, 
 			      bool *used)
 {
 	struct index_reader reader = {.recording = recording, .cursor = cursor_make(data, size)};
-	struct heap_errors *errors = &recording->heap_errors;
+	struct heap_errors *errors = &recording->blocks->heap_errors;
 	uint64_t unjudged = take(&reader);
 	uint32_t count = take_count_for(&reader, &errors->errors, 14);
 

@@ -143,25 +143,23 @@ struct err *suppressed_stacks(const struct suppressions *suppressions,
 	return err;
 }
 
-/* Copies the recording; the copy has sites of its own. */
+/* Makes a recording that differs in its sites alone. */
 static struct err *copy(const struct recording *recording, struct recording **ret)
 {
-	struct recording *made = malloc(sizeof(*made));
-	size_t count = recording->sites.sites.count;
-	struct site *sites = malloc((count + 1) * sizeof(*sites));
+	cleanup(recording_close_at) struct recording *made = NULL;
+	struct err *err = recording_create_alike(recording, &made);
 
-	if (!made || !sites) {
-		free(made);
-		free(sites);
+	if (err)
+		return err;
+	assert(made);
+	made->summary = recording->summary;
+	shared_drop(made->blocks);
+	made->blocks = shared_hold(recording->blocks);
+	shared_drop(made->pools);
+	made->pools = shared_hold(recording->pools);
+	if (!vec_append(&made->sites.sites, &recording->sites.sites))
 		return err_no_memory();
-	}
-	*made = *recording;
-	made->borrowed = true;
-	made->facts_cache = NULL;
-	if (count)
-		memcpy(sites, recording->sites.sites.items, count * sizeof(*sites));
-	made->sites = (struct site_table){.sites = {sites, count, count + 1}};
-	*ret = made;
+	*ret = steal(&made);
 	return NULL;
 }
 
@@ -222,7 +220,7 @@ struct err *suppressed_create(const struct suppressions *suppressions,
 
 void suppressed_keep_facts(struct suppressed *suppressed, const struct recording *original)
 {
-	suppressed->recording->facts_cache = original->facts_cache;
+	suppressed->recording->facts_cache = shared_hold(original->facts_cache);
 }
 
 struct err *suppressed_create_own(const struct recording *recording, struct symbolized *symbolized,

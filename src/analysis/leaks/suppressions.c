@@ -4,7 +4,6 @@
 
 #include "analysis/names/pattern.h"
 #include "hosted/arena.h"
-#include "hosted/cleanup.h"
 #include "hosted/vec.h"
 
 struct suppressions {

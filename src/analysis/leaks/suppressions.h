@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "hosted/err.h"
+#include "hosted/cleanup.h"
 
 struct suppressions;
 
@@ -25,6 +26,7 @@ struct suppression {
 struct err *suppressions_create(struct suppressions **ret);
 /* Accepts NULL. */
 void suppressions_destroy(struct suppressions *suppressions);
+CLEANUP_DEFINE(struct suppressions *, suppressions_destroy);
 
 /*
  * Adds the suppressions in a text behind the others. origin: where it comes from, for messages.

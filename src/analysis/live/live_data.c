@@ -12,5 +12,5 @@ void live_data_deinit(struct live_data *live)
 
 const struct live_facts *recording_live(const struct recording *recording)
 {
-	return recording->facts.live ? &recording->live.facts : NULL;
+	return recording->facts.live ? &recording->tables->live.facts : NULL;
 }

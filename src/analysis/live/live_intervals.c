@@ -48,7 +48,7 @@ static struct err *spread_blocks(struct load *load, const uint32_t *nodes,
 
 struct err *live_intervals_make(struct load *load, const uint32_t *nodes)
 {
-	struct live_data *live = &load->recording->live;
+	struct live_data *live = &load->recording->tables->live;
 	size_t count = load->recording->sites.sites.count;
 	auto_free struct live_spread *of_site = calloc(count + 1, sizeof(*of_site));
 	struct live_spread all = {0};

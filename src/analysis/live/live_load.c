@@ -92,10 +92,11 @@ static struct err *resolve(struct resolving *resolving, uint32_t number, uint32_
 		struct decode_frame named = frame_of(&nodes[at]);
 
 		if (depth < DECODE_DEPTH_MAX) {
-			err = frame_table_reference(&recording->frames, &recording->modules, &named,
-						    0, &frame);
+			err = frame_table_reference(&recording->tables->frames,
+						    &recording->tables->modules, &named, 0, &frame);
 			if (!err)
-				err = stack_trie_insert(&recording->stacks, node, frame, &node);
+				err = stack_trie_insert(&recording->tables->trie, node, frame,
+							&node);
 			if (err)
 				return err;
 			depth++;
@@ -146,7 +147,7 @@ static void add_sums(struct load *load, uint32_t index, const struct live_site *
 {
 	struct recording *recording = load->recording;
 	struct site *site = &recording->sites.sites.items[index];
-	struct site_life *life = &recording->live.sites.items[index];
+	struct site_life *life = &recording->tables->live.sites.items[index];
 	uint64_t first = ticks_of(load, from->first), since = ticks_of(load, from->since);
 	uint64_t last = ticks_of(load, from->last);
 
@@ -175,8 +176,8 @@ static struct err *take_site(struct load *load, const struct live_site *from, ui
 	uint32_t index = 0;
 	struct err *err = site_table_at(&recording->sites, node, &index);
 
-	while (!err && recording->live.sites.count < recording->sites.sites.count)
-		if (!vec_push(&recording->live.sites, none))
+	while (!err && recording->tables->live.sites.count < recording->sites.sites.count)
+		if (!vec_push(&recording->tables->live.sites, none))
 			err = err_no_memory();
 	if (!err)
 		add_sums(load, index, from);
@@ -232,10 +233,10 @@ static struct err *take_block(struct load *load, const struct found_block *block
 
 	// A core dump keeps still, so no two blocks have one address.
 	if (recording->facts.core)
-		return block_store_add_lasting(&recording->blocks, &recording->sites, &event, node,
-					       load->header.start_ticks + block->ticks,
+		return block_store_add_lasting(&recording->blocks->store, &recording->sites, &event,
+					       node, load->header.start_ticks + block->ticks,
 					       load->stream_count + thread);
-	return block_store_allocate(&recording->blocks, &recording->sites, &event, node,
+	return block_store_allocate(&recording->blocks->store, &recording->sites, &event, node,
 				    load->header.start_ticks + block->ticks,
 				    load->stream_count + thread, 0);
 }
@@ -248,7 +249,8 @@ static struct err *take_blocks(struct load *load, const uint32_t *nodes)
 	cleanup(spill_deinit) struct spill order = {0};
 	struct err *err;
 
-	err = block_store_threads(&recording->blocks, (uint32_t)recording->threads.count);
+	err = block_store_threads(&recording->blocks->store,
+				  (uint32_t)recording->tables->threads.count);
 	if (!err)
 		err = sort_blocks(&live->blocks, &order);
 	for (size_t i = 0; !err && i < live->blocks.count; i++) {
@@ -281,12 +283,12 @@ static struct err *take_threads(struct load *load)
 		struct recorded_thread thread = {
 			.stream = TRACE_NO_STREAM,
 			.tid = from->tid,
-			.name = arena_copy(&recording->arena, from->name,
+			.name = arena_copy(&recording->tables->arena, from->name,
 					   strnlen(from->name, sizeof(from->name))),
 			.first_ns = UINT64_MAX,
 		};
 
-		if (!thread.name || !vec_push(&recording->threads, thread))
+		if (!thread.name || !vec_push(&recording->tables->threads, thread))
 			err = err_no_memory();
 	}
 	return err;
@@ -297,13 +299,14 @@ struct err *live_load_tables(struct load *load)
 	auto_free uint32_t *nodes = NULL;
 	struct err *err = take_threads(load);
 
-	load->recording->live.sites.count = load->recording->live.intervals.count = 0;
+	load->recording->tables->live.sites.count = load->recording->tables->live.intervals.count =
+		0;
 	if (!err)
 		err = resolve_sites(load, &nodes);
 	if (err)
 		return err;
 	assert(nodes);
-	if (load->recording->blocks.wanted && load->live.blocks.count)
+	if (load->recording->blocks->store.wanted && load->live.blocks.count)
 		err = take_blocks(load, nodes);
 	for (uint32_t i = 0; !err && i < load->live.site_count; i++)
 		if (live_snapshot_counts(&load->live, i))
@@ -332,7 +335,7 @@ struct err *live_load_finish(struct load *load)
 {
 	struct recording *recording = load->recording;
 	struct recording_facts *facts = &recording->facts;
-	struct live_data *live = &recording->live;
+	struct live_data *live = &recording->tables->live;
 
 	for (size_t i = 0; i < live->sites.count; i++) {
 		struct site_life *life = &live->sites.items[i];

@@ -54,12 +54,12 @@ static uint64_t whole(const struct grouping *grouping, uint64_t calls)
 static struct err *make_groups(struct grouping *grouping)
 {
 	const struct live_snapshot *snapshot = grouping->snapshot;
-	struct live_data *live = &grouping->recording->live;
-	size_t first = grouping->recording->threads.count - snapshot->thread_count;
+	struct live_data *live = &grouping->recording->tables->live;
+	size_t first = grouping->recording->tables->threads.count - snapshot->thread_count;
 	struct err *err = NULL;
 
 	for (uint32_t i = 0; !err && i < snapshot->thread_count; i++) {
-		const char *name = grouping->recording->threads.items[first + i].name;
+		const char *name = grouping->recording->tables->threads.items[first + i].name;
 
 		grouping->groups[i] = RECORDING_NONE;
 		if (!is_used(snapshot, i))
@@ -81,7 +81,8 @@ static struct err *make_groups(struct grouping *grouping)
 static struct err *sum_up_freed(struct grouping *grouping)
 {
 	const struct live_snapshot *snapshot = grouping->snapshot;
-	size_t count = grouping->recording->live.threads.count, threads = snapshot->thread_count;
+	size_t count = grouping->recording->tables->live.threads.count,
+	       threads = snapshot->thread_count;
 
 	grouping->freed = calloc(count * count + 1, sizeof(*grouping->freed));
 	if (!grouping->freed)
@@ -104,7 +105,7 @@ static struct err *sum_up_freed(struct grouping *grouping)
 /* Sets what the group freed, and who freed how much of its blocks. */
 static struct err *take_freed(struct grouping *grouping, uint32_t group)
 {
-	struct live_data *live = &grouping->recording->live;
+	struct live_data *live = &grouping->recording->tables->live;
 	struct thread_sums *sums = &live->threads.items[group];
 	uint32_t count = (uint32_t)live->threads.count;
 
@@ -137,7 +138,7 @@ struct err *live_threads_merge(struct recording *recording, const struct live_sn
 		.snapshot = snapshot,
 		.groups = calloc((size_t)snapshot->thread_count + 1, sizeof(*grouping.groups)),
 	};
-	struct live_data *live = &recording->live;
+	struct live_data *live = &recording->tables->live;
 	struct err *err;
 	size_t first = 0;
 

@@ -23,7 +23,7 @@ bool load_set_clock(struct load *load)
 {
 	load->clock = tick_clock_make(&load->header, load->index.latest_ticks,
 				      load->index.latest_monotonic_ns);
-	return block_store_set_window(&load->recording->blocks,
+	return block_store_set_window(&load->recording->blocks->store,
 				      tick_clock_span(&load->clock, WINDOW_NS));
 }
 
@@ -32,10 +32,10 @@ struct err *load_open_streams(struct load *load)
 	struct err *err;
 
 	load_set_clock(load);
-	load->recording->blocks.sample_mean = load->recording->facts.sample_mean;
-	load->recording->blocks.temporary_known =
+	load->recording->blocks->store.sample_mean = load->recording->facts.sample_mean;
+	load->recording->blocks->store.temporary_known =
 		!load->recording->facts.sample_mean && !load->recording->facts.cull_ns;
-	load->recording->pools.births_wanted = load->recording->blocks.wanted;
+	load->recording->pools->births_wanted = load->recording->blocks->store.wanted;
 	err = load_streams_make(load);
 	return err ? err : load_culled_read(load);
 }
@@ -58,27 +58,23 @@ static void forget(struct load *load)
 {
 	struct recording *recording = load->recording;
 	struct recording_facts *facts = &recording->facts;
-	bool wanted = recording->blocks.wanted, free_stacks = recording->blocks.free_stacks;
+	bool wanted = recording->blocks->store.wanted;
+	bool free_stacks = recording->blocks->store.free_stacks;
 
 	load_streams_end(load);
-	stack_trie_deinit(&recording->stacks);
-	site_table_deinit(&recording->sites);
-	block_store_deinit(&recording->blocks);
-	pool_table_deinit(&recording->pools);
-	recording->stacks = (struct stack_trie){0};
-	recording->sites = (struct site_table){0};
-	recording->blocks = (struct block_store){.wanted = wanted, .free_stacks = free_stacks};
-	recording->pools = (struct pool_table){0};
-	recording->threads.count = recording->memory.count = recording->marks.count = 0;
-	recording->mappings.count = recording->mallopts.count = recording->switches.count = 0;
-	if (!recording->unseen_stored)
-		recording->unseen.count = 0;
+	recording_forget_lists(recording);
+	block_store_deinit(&recording->blocks->store);
+	recording->blocks->store =
+		(struct block_store){.wanted = wanted, .free_stacks = free_stacks};
+	if (!recording->tables->unseen_stored)
+		recording->tables->unseen.count = 0;
 	facts->events = facts->allocations = facts->frees = facts->reallocs = 0;
 	facts->failed_allocations = 0;
 	facts->culled_allocations = facts->culled_bytes = 0;
-	recording->live_line.steps.count = 0;
-	recording->live_line.operations = 0;
-	recording->heap_errors.suspects.count = recording->heap_errors.turns.count = 0;
+	recording->blocks->live_line.steps.count = 0;
+	recording->blocks->live_line.operations = 0;
+	recording->blocks->heap_errors.suspects.count = recording->blocks->heap_errors.turns.count =
+		0;
 	load->now = load->last_ticks = load->done = load->taken_before = 0;
 	load->damage = load->index_damage;
 }
@@ -126,11 +122,11 @@ static struct err *facts_suffice(const struct recording *recording, unsigned int
 	struct owned_facts owned = {0};
 	struct err *err;
 
-	*ret = recording->packed_facts != NULL;
+	*ret = recording->tables->packed_facts != NULL;
 	if (!*ret || !(needs & RECORDING_HEAP_ERRORS))
 		return NULL;
-	err = facts_unpack(recording, recording->packed_facts, recording->packed_facts_size, &owned,
-			   ret);
+	err = facts_unpack(recording, recording->tables->packed_facts,
+			   recording->tables->packed_facts_size, &owned, ret);
 	*ret = !err && *ret && owned.facts.errors.known && !owned.facts.errors.frees &&
 	       !recording->facts.unknown_frees;
 	owned_facts_deinit(&owned);
@@ -153,8 +149,8 @@ static struct err *load_facts_from_index(struct load *load, unsigned int needs, 
 		index_forget(recording, &facts);
 		return NULL;
 	}
-	recording->blocks.wanted = recording->heap_errors.wanted = false;
-	block_cache_destroy(steal(&recording->views));
+	recording->blocks->store.wanted = recording->blocks->heap_errors.wanted = false;
+	block_cache_destroy(steal(&recording->blocks->cache));
 	return NULL;
 }
 
@@ -187,8 +183,8 @@ static struct err *load_without_events(struct load *load, unsigned int needs, bo
 	bool checked = needs & RECORDING_CHECKED;
 
 	*ret = false;
-	if (needs & RECORDING_FROM_EVENTS || recording->live_line.wanted ||
-	    recording->live_line.moment || recording->facts.live)
+	if (needs & RECORDING_FROM_EVENTS || recording->blocks->live_line.wanted ||
+	    recording->blocks->live_line.moment || recording->facts.live)
 		return NULL;
 	if (!(needs & RECORDING_BLOCKS) && needs & (RECORDING_RUN_FACTS | RECORDING_HEAP_ERRORS)) {
 		struct err *err = load_facts_from_index(load, needs, ret);
@@ -196,16 +192,16 @@ static struct err *load_without_events(struct load *load, unsigned int needs, bo
 		if (err || *ret)
 			return err;
 	}
-	return recording->blocks.wanted ? load_from_index_file(load, checked, ret)
-					: load_from_index(load, checked, ret);
+	return recording->blocks->store.wanted ? load_from_index_file(load, checked, ret)
+					       : load_from_index(load, checked, ret);
 }
 
 void load_note_file(struct load *load)
 {
 	struct recording *recording = load->recording;
 
-	recording->modified = load->modified;
-	recording->fingerprint = load->index.fingerprint;
+	recording->tables->modified = load->modified;
+	recording->tables->fingerprint = load->index.fingerprint;
 	recording->facts.file_size = load->index.file_size;
 }
 
@@ -225,30 +221,33 @@ struct err *load_begin(struct load *load, unsigned int needs)
 	const struct byte_source *source = load->source;
 	struct err *err;
 
-	recording->live_line.wanted = needs & RECORDING_LIVE_LINE;
-	recording->heap_errors.wanted = needs & (RECORDING_HEAP_ERRORS | RECORDING_RUN_FACTS);
-	recording->blocks.wanted = needs & RECORDING_BLOCKS || recording->heap_errors.wanted;
-	recording->blocks_for_facts = !(needs & (RECORDING_BLOCKS | RECORDING_HEAP_ERRORS));
-	recording->watched = recording->live_line.wanted || recording->live_line.moment ||
-			     recording->heap_errors.wanted;
+	recording->blocks->live_line.wanted = needs & RECORDING_LIVE_LINE;
+	recording->blocks->heap_errors.wanted =
+		needs & (RECORDING_HEAP_ERRORS | RECORDING_RUN_FACTS);
+	recording->blocks->store.wanted =
+		needs & RECORDING_BLOCKS || recording->blocks->heap_errors.wanted;
+	recording->blocks->for_facts = !(needs & (RECORDING_BLOCKS | RECORDING_HEAP_ERRORS));
+	recording->blocks->watched = recording->blocks->live_line.wanted ||
+				     recording->blocks->live_line.moment ||
+				     recording->blocks->heap_errors.wanted;
 	err = facts_cache_create(&recording->facts_cache);
 	if (!err)
-		err = sight_create(recording, &recording->facts.sight);
-	if (!err && recording->blocks.wanted)
-		err = block_cache_create(&recording->views);
+		err = sight_create(recording, false);
+	if (!err && recording->blocks->store.wanted)
+		err = block_cache_create(&recording->blocks->cache);
 	if (!err)
 		err = load_header(load);
 	if (err)
 		return err;
 	err = chunk_index_build(source, &load->damage, &load->index);
 	if (!err && load->header.flags & TRACE_LIVE)
-		err = live_load_begin(load, recording->blocks.wanted);
+		err = live_load_begin(load, recording->blocks->store.wanted);
 	if (!err)
-		err = extra_chunk_fetch(&load->index.symbols, source, &recording->symbols,
-					&recording->symbols_size);
+		err = extra_chunk_fetch(&load->index.symbols, source, &recording->tables->symbols,
+					&recording->tables->symbols_size);
 	if (!err)
-		err = extra_chunk_fetch(&load->index.curve, source, &recording->curve,
-					&recording->curve_size);
+		err = extra_chunk_fetch(&load->index.curve, source, &recording->tables->curve,
+					&recording->tables->curve_size);
 	if (!err)
 		err = load_unseen(load);
 	if (err)
@@ -261,8 +260,8 @@ struct err *load_begin(struct load *load, unsigned int needs)
 struct err *load_end(struct load *load)
 {
 	bool same;
-	struct err *err =
-		frame_table_name(&load->recording->frames, &load->recording->modules, &same);
+	struct err *err = frame_table_name(&load->recording->tables->frames,
+					   &load->recording->tables->modules, &same);
 
 	if (!err && !same) {
 		forget(load);

@@ -224,8 +224,9 @@ static inline uint32_t load_thread_number(struct load *load, uint32_t thread)
 }
 
 /*
- * load_watch.c: takes note of each free and allocation, after it was taken, if recording->watched.
- * index: the stream. thread: its number. block: the one that was freed; BLOCK_NONE: not known.
+ * load_watch.c: takes note of each free and allocation, after it was taken, if
+ * recording->blocks->watched. index: the stream. thread: its number. block: the one that was freed;
+ * BLOCK_NONE: not known.
  */
 struct err *load_watch_free(struct load *load, uint32_t index, uint32_t thread,
 			    struct load_event *event, uint64_t address, uint64_t block);
@@ -270,7 +271,7 @@ static inline struct err *load_event_stack(struct load *load, uint32_t stream,
 
 static inline void load_note_time(struct load *load, uint32_t index, uint64_t ticks)
 {
-	struct recorded_thread *thread = &load->recording->threads.items[index];
+	struct recorded_thread *thread = &load->recording->tables->threads.items[index];
 
 	if (ticks < thread->first_ns)
 		thread->first_ns = ticks;

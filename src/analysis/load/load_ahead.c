@@ -49,7 +49,7 @@ static inline struct err *prepare(struct load *load, struct load_stream *stream,
 				  struct load_event *ahead, bool *last)
 {
 	const struct decode_event *event = &ahead->event;
-	const struct address_table *live = &load->recording->blocks.live;
+	const struct address_table *live = &load->recording->blocks->store.live;
 
 	ahead->tag = stream->tag;
 	ahead->thread = stream->thread;
@@ -72,10 +72,10 @@ static void note_batch(struct load *load, uint32_t index)
 
 	recording->facts.events += stream->count;
 	for (const struct load_event *ahead = stream->events; ahead < end; ahead++) {
-		recording->threads.items[ahead->thread].events++;
+		recording->tables->threads.items[ahead->thread].events++;
 		load_note_time(load, ahead->thread, ahead->event.time);
 		if (is_free(ahead->event.kind))
-			address_table_expect_take(&recording->blocks.live,
+			address_table_expect_take(&recording->blocks->store.live,
 						  ahead->event.block.address);
 	}
 }

@@ -15,10 +15,10 @@ static struct err *add_frame(struct load *load, const struct decode_frame *frame
 {
 	struct recording *recording = load->recording;
 	uint32_t index = 0;
-	struct err *err = frame_table_reference(&recording->frames, &recording->modules, frame,
-						ticks, &index);
+	struct err *err = frame_table_reference(&recording->tables->frames,
+						&recording->tables->modules, frame, ticks, &index);
 
-	return err ? err : stack_trie_insert(&recording->stacks, *node, index, node);
+	return err ? err : stack_trie_insert(&recording->tables->trie, *node, index, node);
 }
 
 /* The stack of an id. If its definition was in a lost chunk, it is a single lost frame. */
@@ -76,7 +76,7 @@ static int compare_streams(const void *left, const void *right)
  */
 static void find_thread(const struct load *load, struct load_survivor *survivor)
 {
-	const struct recorded_thread *threads = load->recording->threads.items;
+	const struct recorded_thread *threads = load->recording->tables->threads.items;
 	const struct recorded_thread *first = bsearch(
 		&survivor->stream, threads, load->stream_count, sizeof(*threads), compare_streams);
 	const struct load_start *starts = load->culled.starts.items;
@@ -251,7 +251,7 @@ static struct err *make_event(struct load *load, const struct load_survivor *sur
 	};
 	if (!survivor->second) {
 		load->recording->facts.events++;
-		load->recording->threads.items[survivor->thread].events++;
+		load->recording->tables->threads.items[survivor->thread].events++;
 	}
 	load_note_time(load, survivor->thread, survivor->time);
 	return node_of(load, survivor->stack, &depth, &ret->node);

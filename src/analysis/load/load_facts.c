@@ -6,7 +6,6 @@
 #include "analysis/load/load.h"
 #include "base/bytes.h"
 #include "base/hex.h"
-#include "hosted/cleanup.h"
 #include "hosted/files/file_lock.h"
 #include "trace/chunk_check.h"
 
@@ -116,8 +115,8 @@ static struct err *set_defaults(struct recording *recording, const char *name)
 {
 	struct recording_facts *facts = &recording->facts;
 
-	facts->path = arena_text(&recording->arena, name);
-	facts->arguments = arena_array(&recording->arena, 1, sizeof(*facts->arguments));
+	facts->path = arena_text(&recording->tables->arena, name);
+	facts->arguments = arena_array(&recording->tables->arena, 1, sizeof(*facts->arguments));
 	facts->program = facts->directory = facts->host = "";
 	facts->kernel = facts->agent_version = "";
 	facts->first_damage_text = "";
@@ -194,7 +193,8 @@ struct err *load_header(struct load *load)
 			damage_note(&load->damage, offsetof(struct trace_header, losses) + 8 * i,
 				    "a number of losses that a program can reach");
 	load->free_stacks = facts->free_stacks;
-	load->recording->blocks.free_stacks = load->recording->blocks.wanted && facts->free_stacks;
+	load->recording->blocks->store.free_stacks =
+		load->recording->blocks->store.wanted && facts->free_stacks;
 	return set_defaults(load->recording, load->source->name);
 }
 

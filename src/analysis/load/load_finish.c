@@ -13,28 +13,28 @@ static void convert_times(struct load *load)
 	struct recording *recording = load->recording;
 	const struct tick_clock *clock = &load->clock;
 
-	for (size_t i = 0; i < recording->modules.modules.count; i++) {
-		convert(clock, &recording->modules.modules.items[i].loaded_ns);
-		convert(clock, &recording->modules.modules.items[i].gone_ns);
+	for (size_t i = 0; i < recording->tables->modules.modules.count; i++) {
+		convert(clock, &recording->tables->modules.modules.items[i].loaded_ns);
+		convert(clock, &recording->tables->modules.modules.items[i].gone_ns);
 	}
-	for (size_t i = 0; i < recording->threads.count; i++) {
-		uint64_t *first = &recording->threads.items[i].first_ns;
+	for (size_t i = 0; i < recording->tables->threads.count; i++) {
+		uint64_t *first = &recording->tables->threads.items[i].first_ns;
 
 		// Nothing was read of this thread: it has no time.
 		*first = *first == UINT64_MAX ? 0 : tick_clock_ns(clock, *first);
 	}
-	for (size_t i = 0; i < recording->memory.count; i++)
-		convert(clock, &recording->memory.items[i].time_ns);
-	for (size_t i = 0; i < recording->marks.count; i++)
-		convert(clock, &recording->marks.items[i].time_ns);
-	for (size_t i = 0; i < recording->switches.count; i++)
-		convert(clock, &recording->switches.items[i].time_ns);
-	for (size_t i = 0; i < recording->mappings.count; i++)
-		convert(clock, &recording->mappings.items[i].time_ns);
-	for (size_t i = 0; i < recording->mallopts.count; i++)
-		convert(clock, &recording->mallopts.items[i].time_ns);
-	for (size_t i = 0; i < recording->live_line.steps.count; i++)
-		convert(clock, &recording->live_line.steps.items[i].time_ns);
+	for (size_t i = 0; i < recording->tables->memory.count; i++)
+		convert(clock, &recording->tables->memory.items[i].time_ns);
+	for (size_t i = 0; i < recording->tables->marks.count; i++)
+		convert(clock, &recording->tables->marks.items[i].time_ns);
+	for (size_t i = 0; i < recording->tables->switches.count; i++)
+		convert(clock, &recording->tables->switches.items[i].time_ns);
+	for (size_t i = 0; i < recording->tables->mappings.count; i++)
+		convert(clock, &recording->tables->mappings.items[i].time_ns);
+	for (size_t i = 0; i < recording->tables->mallopts.count; i++)
+		convert(clock, &recording->tables->mallopts.items[i].time_ns);
+	for (size_t i = 0; i < recording->blocks->live_line.steps.count; i++)
+		convert(clock, &recording->blocks->live_line.steps.items[i].time_ns);
 }
 
 static int compare_numbers(uint64_t a, uint64_t b)
@@ -67,11 +67,11 @@ COMPARE(switches, recorded_switch, time_ns)
 /* Sorts the lists, which have records of all streams. Times are ticks, threads numbered. */
 static void sort_lists(struct recording *recording)
 {
-	sort(&recording->memory, compare_memory);
-	sort(&recording->marks, compare_marks);
-	sort(&recording->switches, compare_switches);
-	sort(&recording->mappings, compare_mappings);
-	sort(&recording->mallopts, compare_mallopts);
+	sort(&recording->tables->memory, compare_memory);
+	sort(&recording->tables->marks, compare_marks);
+	sort(&recording->tables->switches, compare_switches);
+	sort(&recording->tables->mappings, compare_mappings);
+	sort(&recording->tables->mallopts, compare_mallopts);
 }
 
 void load_chunk_facts(struct load *load)
@@ -95,13 +95,13 @@ void load_chunk_facts(struct load *load)
 /* Sums up when recording was off. The last such time may last until the end. */
 static void sum_up_switches(struct recording *recording)
 {
-	const struct recorded_switch *switches = recording->switches.items;
+	const struct recorded_switch *switches = recording->tables->switches.items;
 	struct recording_facts *facts = &recording->facts;
 	uint64_t since = 0;
 	bool on = true;
 
 	facts->off_periods = facts->off_ns = 0;
-	for (size_t i = 0; i < recording->switches.count; i++) {
+	for (size_t i = 0; i < recording->tables->switches.count; i++) {
 		if (switches[i].on == on)
 			continue; // the switch between them is lost
 		on = switches[i].on;
@@ -119,9 +119,9 @@ static void finish_facts(struct load *load)
 	struct recording_facts *facts = &load->recording->facts;
 
 	load_chunk_facts(load);
-	facts->unknown_frees = load->recording->blocks.unknown_frees;
+	facts->unknown_frees = load->recording->blocks->store.unknown_frees;
 	facts->frees -= facts->unknown_frees;
-	facts->implicit_frees = load->recording->blocks.implicit_frees;
+	facts->implicit_frees = load->recording->blocks->store.implicit_frees;
 	facts->duration_ns = tick_clock_ns(&load->clock, load->last_ticks);
 	sum_up_switches(load->recording);
 	facts->complete = facts->ended && (load->end_seen || load->end_watched) &&
@@ -161,17 +161,18 @@ struct err *load_finish(struct load *load)
 	struct recording *recording = load->recording;
 	struct err *err;
 
-	frame_table_finish(&recording->frames);
-	err = stack_trie_finish(&recording->stacks);
+	frame_table_finish(&recording->tables->frames);
+	err = stack_trie_finish(&recording->tables->trie);
 	if (err)
 		return err;
+	recording_show_stacks(recording->tables);
 	load_last_clock(load);
 	err = load_finish_lists(load);
 	if (err)
 		return err;
-	block_store_finish(&recording->blocks, &load->clock);
-	pool_table_finish(&recording->pools, &load->clock);
-	if (recording->live_line.moment > recording->live_line.operations)
+	block_store_finish(&recording->blocks->store, &load->clock);
+	pool_table_finish(recording->pools, &load->clock);
+	if (recording->blocks->live_line.moment > recording->blocks->live_line.operations)
 		site_table_hold_peak(&recording->sites);
 	load_finish_sums(load);
 	if (recording->facts.live) {
@@ -179,7 +180,7 @@ struct err *load_finish(struct load *load)
 		if (err)
 			return err;
 	}
-	if (recording->heap_errors.wanted)
+	if (recording->blocks->heap_errors.wanted)
 		return heap_errors_judge(recording, &load->clock);
 	return NULL;
 }

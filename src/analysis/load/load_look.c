@@ -3,8 +3,6 @@
 #include "analysis/load/load.h"
 #include "hosted/cleanup.h"
 
-CLEANUP_DEFINE(struct recording *, recording_close);
-
 uint64_t load_look_tolerance_ns = 10000;
 
 /* Gives the look its own frames. *same: they have the numbers that they have in stacks. */
@@ -13,28 +11,31 @@ static struct err *name_frames(const struct recording *recording, struct recordi
 {
 	struct err *err;
 
-	if (!vec_append(&look->frames.references, &recording->frames.references))
+	if (!vec_append(&look->tables->frames.references, &recording->tables->frames.references))
 		return err_no_memory();
-	err = frame_table_name(&look->frames, &recording->modules, same);
-	frame_table_finish(&look->frames);
+	err = frame_table_name(&look->tables->frames, &recording->tables->modules, same);
+	frame_table_finish(&look->tables->frames);
 	return err;
 }
 
-/* Gives the look its own lists, sums, and what views keep. */
+/*
+ * Gives the look its own lists, sums, and what views keep. Strings, stacks and blocks stay where
+ * they are: nothing is taken while there is a look.
+ */
 static struct err *copy_lists(const struct recording *recording, struct recording *look)
 {
 	struct err *err;
 
-	if (!vec_append(&look->modules.modules, &recording->modules.modules) ||
+	if (!vec_append(&look->tables->modules.modules, &recording->tables->modules.modules) ||
 	    !vec_append(&look->sites.sites, &recording->sites.sites) ||
 	    !vec_append(&look->sites.saved, &recording->sites.saved) ||
-	    !vec_append(&look->threads, &recording->threads) ||
-	    !vec_append(&look->memory, &recording->memory) ||
-	    !vec_append(&look->marks, &recording->marks) ||
-	    !vec_append(&look->switches, &recording->switches) ||
-	    !vec_append(&look->mappings, &recording->mappings) ||
-	    !vec_append(&look->mallopts, &recording->mallopts) ||
-	    !vec_append(&look->unseen, &recording->unseen))
+	    !vec_append(&look->tables->threads, &recording->tables->threads) ||
+	    !vec_append(&look->tables->memory, &recording->tables->memory) ||
+	    !vec_append(&look->tables->marks, &recording->tables->marks) ||
+	    !vec_append(&look->tables->switches, &recording->tables->switches) ||
+	    !vec_append(&look->tables->mappings, &recording->tables->mappings) ||
+	    !vec_append(&look->tables->mallopts, &recording->tables->mallopts) ||
+	    !vec_append(&look->tables->unseen, &recording->tables->unseen))
 		return err_no_memory();
 	look->sites.peak = recording->sites.peak;
 	look->sites.peak_ticks = recording->sites.peak_ticks;
@@ -42,26 +43,29 @@ static struct err *copy_lists(const struct recording *recording, struct recordin
 	look->sites.summary = recording->sites.summary;
 	err = facts_cache_create(&look->facts_cache);
 	if (!err)
-		err = sight_create(look, &look->facts.sight);
-	return err || !look->blocks.wanted ? err : block_cache_create(&look->views);
+		err = sight_create(look, false);
+	return err || !look->blocks->store.wanted ? err : block_cache_create(&look->blocks->cache);
 }
 
 static struct err *make(const struct recording *recording, struct recording **ret)
 {
-	struct recording *look = calloc(1, sizeof(*look));
+	cleanup(recording_close_at) struct recording *look = NULL;
+	const struct block_store *from = &recording->blocks->store;
+	struct err *err = recording_create(&look);
 
-	if (!look)
-		return err_no_memory();
-	look->growing = true;
+	if (err)
+		return err;
 	look->facts = recording->facts;
-	look->facts.sight = NULL;
-	look->stacks.nodes.items = recording->stacks.nodes.items;
-	look->stacks.nodes.count = recording->stacks.nodes.count;
-	look->blocks = recording->blocks;
-	look->fingerprint = recording->fingerprint;
-	look->modified = recording->modified;
-	*ret = look;
-	return copy_lists(recording, look);
+	look->tables->stacks = recording->tables->stacks;
+	look->tables->fingerprint = recording->tables->fingerprint;
+	look->tables->modified = recording->tables->modified;
+	look->blocks->store.wanted = from->wanted;
+	look->blocks->store.unknown_frees = from->unknown_frees;
+	look->blocks->store.implicit_frees = from->implicit_frees;
+	err = copy_lists(recording, look);
+	if (!err)
+		*ret = steal(&look);
+	return err;
 }
 
 /* The clock of the last look, if it is as good as the present one. */
@@ -100,9 +104,9 @@ static struct err *finish(const struct load *load, struct block_times *times,
 		return err_no_memory();
 	load_last_clock(&view);
 	view.clock = look_clock(&view, &times->clock);
-	if (look->blocks.wanted)
-		err = block_times_renew(times, &load->recording->blocks, &view.clock,
-					&look->blocks.columns);
+	if (look->blocks->store.wanted)
+		err = block_times_renew(times, &load->recording->blocks->store, &view.clock,
+					&look->blocks->store.columns);
 	times->clock = view.clock;
 	if (!err)
 		err = load_finish_lists(&view);
@@ -119,9 +123,10 @@ struct err *load_look(struct load *load, struct block_times *times, struct recor
 	struct err *err;
 
 	*ret = NULL;
-	if (recording->watched || recording->pools.places.count)
+	if (recording->blocks->watched || recording->pools->places.count)
 		return NULL;
-	err = stack_trie_show(&recording->stacks);
+	err = stack_trie_show(&recording->tables->trie);
+	recording_show_stacks(recording->tables);
 	if (!err)
 		err = make(recording, &look);
 	if (!err)

@@ -86,7 +86,7 @@ static struct err *take_free_stack(struct load *load, uint32_t index, struct loa
 	struct err *err = load_event_stack(load, index, event);
 
 	if (!err)
-		block_store_note_free(&load->recording->blocks, block, event->node);
+		block_store_note_free(&load->recording->blocks->store, block, event->node);
 	return err;
 }
 
@@ -101,11 +101,11 @@ static struct err *take_free(struct load *load, uint32_t index, struct load_even
 	if (unlikely(trace_is_pool_record(event->event.kind)))
 		return load_pool(load, index, thread, event);
 	recording->facts.frees++;
-	err = block_store_free(&recording->blocks, &recording->sites, address, load->now, thread,
-			       ret);
+	err = block_store_free(&recording->blocks->store, &recording->sites, address, load->now,
+			       thread, ret);
 	if (unlikely(load->free_stacks) && !err)
 		err = take_free_stack(load, index, event, *ret);
-	if (unlikely(recording->watched) && !err)
+	if (unlikely(recording->blocks->watched) && !err)
 		err = load_watch_free(load, index, thread, event, address, *ret);
 	return err;
 }
@@ -120,9 +120,9 @@ static struct err *take_allocation(struct load *load, uint32_t index, struct loa
 	if (err)
 		return err;
 	recording->facts.allocations++;
-	err = block_store_allocate(&recording->blocks, &recording->sites, &event->event,
+	err = block_store_allocate(&recording->blocks->store, &recording->sites, &event->event,
 				   event->node, load->now, thread, event->tag);
-	if (unlikely(recording->watched) && !err)
+	if (unlikely(recording->blocks->watched) && !err)
 		err = load_watch_allocation(load, thread);
 	return err;
 }
@@ -145,7 +145,7 @@ static struct err *begin_realloc(struct load *load, uint32_t index, struct load_
 /* The second half of a realloc: a new block, linked to the old one. */
 static struct err *finish_realloc(struct load *load, uint32_t index, struct load_event *event)
 {
-	struct block_store *blocks = &load->recording->blocks;
+	struct block_store *blocks = &load->recording->blocks->store;
 	struct err *err;
 
 	err = take_allocation(load, index, event);

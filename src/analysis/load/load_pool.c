@@ -7,7 +7,7 @@ struct err *load_pool_ahead(struct load *load, struct decode_event *event)
 
 	if (event->kind != TRACE_RECORD_POOL_NAME)
 		return NULL;
-	kept = intern_bytes(&load->recording->pools.names, name->data, name->size);
+	kept = intern_bytes(&load->recording->pools->names, name->data, name->size);
 	name->data = kept;
 	return kept ? NULL : err_no_memory();
 }
@@ -17,6 +17,6 @@ struct err *load_pool(struct load *load, uint32_t index, uint32_t thread, struct
 	struct err *err = load_event_stack(load, index, event);
 
 	return err ? err
-		   : pool_table_take(&load->recording->pools, &event->event, event->node, load->now,
+		   : pool_table_take(load->recording->pools, &event->event, event->node, load->now,
 				     thread);
 }

@@ -18,10 +18,10 @@ struct err *load_stack_slow(struct load *load, struct load_stream *stream, uint6
 	if (decode->kept)
 		node = stream->nodes[decode->kept - 1];
 	for (uint32_t i = decode->kept; i < decode->depth; i++) {
-		err = frame_table_reference(&recording->frames, &recording->modules,
+		err = frame_table_reference(&recording->tables->frames, &recording->tables->modules,
 					    &decode->stack[i], ticks, &frame);
 		if (!err)
-			err = stack_trie_insert(&recording->stacks, node, frame, &node);
+			err = stack_trie_insert(&recording->tables->trie, node, frame, &node);
 		if (err)
 			return err;
 		stream->nodes[i] = node;
@@ -34,13 +34,13 @@ struct err *load_stack_slow(struct load *load, struct load_stream *stream, uint6
 static struct err *take_list(struct load *load, const struct decode_text *value,
 			     const char *const **ret)
 {
-	const char *text = arena_copy(&load->recording->arena, value->data, value->size);
+	const char *text = arena_copy(&load->recording->tables->arena, value->data, value->size);
 	const char **list;
 	size_t count = 0;
 
 	for (uint32_t i = 0; i < value->size; i++)
 		count += !value->data[i] || i + 1 == value->size;
-	list = arena_array(&load->recording->arena, count + 1, sizeof(*list));
+	list = arena_array(&load->recording->tables->arena, count + 1, sizeof(*list));
 	if (!text || !list)
 		return err_no_memory();
 	for (size_t i = 0; i < count; i++) {
@@ -81,7 +81,7 @@ static struct err *take_process(struct load *load, const struct decode_event *ev
 		return NULL;
 	}
 
-	const char *text = arena_copy(&load->recording->arena, value->data, value->size);
+	const char *text = arena_copy(&load->recording->tables->arena, value->data, value->size);
 
 	if (!text)
 		return err_no_memory();
@@ -113,8 +113,8 @@ static struct err *begin_thread(struct load *load, uint32_t index)
 
 static struct err *take_name(struct load *load, uint32_t index, const struct decode_event *event)
 {
-	struct recorded_thread *thread = &load->recording->threads.items[index];
-	const char *name = arena_copy(&load->recording->arena, event->thread.name.data,
+	struct recorded_thread *thread = &load->recording->tables->threads.items[index];
+	const char *name = arena_copy(&load->recording->tables->arena, event->thread.name.data,
 				      event->thread.name.size);
 
 	if (!name)
@@ -129,7 +129,7 @@ static struct err *take_name(struct load *load, uint32_t index, const struct dec
 static void count_event(struct load *load, uint32_t stream)
 {
 	load->recording->facts.events++;
-	load->recording->threads.items[load->streams[stream].thread].events++;
+	load->recording->tables->threads.items[load->streams[stream].thread].events++;
 }
 
 static struct err *take_mapping(struct load *load, uint32_t stream,
@@ -157,7 +157,7 @@ static struct err *take_mapping(struct load *load, uint32_t stream,
 	if (err)
 		return err;
 	count_event(load, stream);
-	return vec_push(&load->recording->mappings, mapping) ? NULL : err_no_memory();
+	return vec_push(&load->recording->tables->mappings, mapping) ? NULL : err_no_memory();
 }
 
 static struct err *take_mallopt(struct load *load, uint32_t stream,
@@ -176,7 +176,7 @@ static struct err *take_mallopt(struct load *load, uint32_t stream,
 	if (err)
 		return err;
 	count_event(load, stream);
-	return vec_push(&load->recording->mallopts, mallopt) ? NULL : err_no_memory();
+	return vec_push(&load->recording->tables->mallopts, mallopt) ? NULL : err_no_memory();
 }
 
 static struct err *take_mark(struct load *load, uint32_t stream, const struct decode_event *event)
@@ -186,9 +186,10 @@ static struct err *take_mark(struct load *load, uint32_t stream, const struct de
 		.stream = (uint32_t)load->streams[stream].number,
 	};
 
-	mark.name = arena_copy(&load->recording->arena, event->text.data, event->text.size);
+	mark.name = arena_copy(&load->recording->tables->arena, event->text.data, event->text.size);
 	count_event(load, stream);
-	return mark.name && vec_push(&load->recording->marks, mark) ? NULL : err_no_memory();
+	return mark.name && vec_push(&load->recording->tables->marks, mark) ? NULL
+									    : err_no_memory();
 }
 
 static struct err *take_switch(struct load *load, const struct decode_event *event)
@@ -198,7 +199,7 @@ static struct err *take_switch(struct load *load, const struct decode_event *eve
 		.on = event->kind == TRACE_RECORD_ON,
 	};
 
-	return vec_push(&load->recording->switches, switched) ? NULL : err_no_memory();
+	return vec_push(&load->recording->tables->switches, switched) ? NULL : err_no_memory();
 }
 
 static struct err *take_memory(struct load *load, const struct decode_event *event)
@@ -213,12 +214,12 @@ static struct err *take_memory(struct load *load, const struct decode_event *eve
 		.swap = event->memory.swap,
 	};
 
-	return vec_push(&load->recording->memory, sample) ? NULL : err_no_memory();
+	return vec_push(&load->recording->tables->memory, sample) ? NULL : err_no_memory();
 }
 
 static struct err *take_unseen(struct load *load, const struct decode_event *event)
 {
-	return load->recording->unseen_stored ? NULL : sight_take(load->recording, event);
+	return load->recording->tables->unseen_stored ? NULL : sight_take(load->recording, event);
 }
 
 static void take_end(struct load *load, const struct decode_event *event)
@@ -247,7 +248,7 @@ struct err *load_record(struct load *load, uint32_t stream, const struct decode_
 			return err;
 		break;
 	case TRACE_RECORD_FRAME:
-		return frame_table_define(&recording->frames, event);
+		return frame_table_define(&recording->tables->frames, event);
 	case TRACE_RECORD_PROCESS:
 		return take_process(load, event);
 	case TRACE_OP_STACK:
@@ -263,9 +264,10 @@ struct err *load_record(struct load *load, uint32_t stream, const struct decode_
 	load_note_time(load, load->streams[stream].thread, event->time);
 	switch (event->kind) {
 	case TRACE_RECORD_MODULE:
-		return module_table_add(&recording->modules, &recording->arena, event);
+		return module_table_add(&recording->tables->modules, &recording->tables->arena,
+					event);
 	case TRACE_RECORD_MODULE_GONE:
-		return module_table_gone(&recording->modules, event);
+		return module_table_gone(&recording->tables->modules, event);
 	case TRACE_RECORD_THREAD:
 	case TRACE_RECORD_THREAD_NAME:
 		return take_name(load, load->streams[stream].thread, event);

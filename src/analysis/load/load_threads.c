@@ -13,13 +13,15 @@ struct err *load_thread_add(struct load *load, uint64_t stream, uint32_t *ret)
 	};
 	uint32_t none = RECORDING_NONE;
 
-	*ret = (uint32_t)recording->threads.count;
-	if (recording->threads.count + 1 >= RECORDING_NONE ||
-	    !vec_push(&recording->threads, thread) || !vec_push(&load->thread_numbers, none) ||
+	*ret = (uint32_t)recording->tables->threads.count;
+	if (recording->tables->threads.count + 1 >= RECORDING_NONE ||
+	    !vec_push(&recording->tables->threads, thread) ||
+	    !vec_push(&load->thread_numbers, none) ||
 	    !vec_reserve(&load->thread_order,
 			 load->thread_numbers.count - load->thread_order.count))
 		return err_no_memory();
-	return block_store_threads(&recording->blocks, (uint32_t)recording->threads.count);
+	return block_store_threads(&recording->blocks->store,
+				   (uint32_t)recording->tables->threads.count);
 }
 
 /* Orders threads by stream, and those of a stream as they came. */
@@ -44,7 +46,7 @@ static void number_others(struct load *load)
 			order[load->thread_order.count++] = i;
 	if (first < count)
 		qsort_r(order + first, count - first, sizeof(*order), compare,
-			load->recording->threads.items);
+			load->recording->tables->threads.items);
 	for (size_t i = first; i < count; i++)
 		load->thread_numbers.items[order[i]] = (uint32_t)i;
 }
@@ -52,23 +54,23 @@ static void number_others(struct load *load)
 struct err *load_threads_finish(struct load *load)
 {
 	struct recording *recording = load->recording;
-	size_t count = recording->threads.count;
+	size_t count = recording->tables->threads.count;
 	auto_free struct recorded_thread *threads = calloc(count + 1, sizeof(*threads));
 
 	if (!threads)
 		return err_no_memory();
 	number_others(load);
 	for (size_t i = 0; i < count; i++)
-		threads[i] = recording->threads.items[load->thread_order.items[i]];
+		threads[i] = recording->tables->threads.items[load->thread_order.items[i]];
 	for (size_t i = 0; i < count; i++)
-		recording->threads.items[i] = threads[i];
-	for (size_t i = 0; i < recording->mappings.count; i++) {
-		uint32_t *thread = &recording->mappings.items[i].thread;
+		recording->tables->threads.items[i] = threads[i];
+	for (size_t i = 0; i < recording->tables->mappings.count; i++) {
+		uint32_t *thread = &recording->tables->mappings.items[i].thread;
 
 		*thread = load->thread_numbers.items[*thread];
 	}
-	for (size_t i = 0; i < recording->mallopts.count; i++) {
-		uint32_t *thread = &recording->mallopts.items[i].thread;
+	for (size_t i = 0; i < recording->tables->mallopts.count; i++) {
+		uint32_t *thread = &recording->tables->mallopts.items[i].thread;
 
 		*thread = load->thread_numbers.items[*thread];
 	}

@@ -3,7 +3,7 @@
 static struct err *note_operation(struct load *load)
 {
 	struct recording *recording = load->recording;
-	struct live_line *line = &recording->live_line;
+	struct live_line *line = &recording->blocks->live_line;
 
 	if (++line->operations == line->moment)
 		site_table_hold_peak(&recording->sites);
@@ -19,14 +19,15 @@ static struct err *suspect(struct load *load, uint32_t thread, const struct load
 		.address = address,
 		.ticks = load->now,
 		.block = block,
-		.rows = load->recording->blocks.count,
+		.rows = load->recording->blocks->store.count,
 		.stack = event->node,
 		.thread = thread,
 		.release = event->event.kind,
 		.turn = turn,
 	};
 
-	return vec_push(&load->recording->heap_errors.suspects, suspect) ? NULL : err_no_memory();
+	return vec_push(&load->recording->blocks->heap_errors.suspects, suspect) ? NULL
+										 : err_no_memory();
 }
 
 struct err *load_watch_free(struct load *load, uint32_t index, uint32_t thread,
@@ -36,11 +37,11 @@ struct err *load_watch_free(struct load *load, uint32_t index, uint32_t thread,
 	struct err *err = NULL;
 	uint64_t turn = 0;
 
-	if (recording->heap_errors.wanted) {
-		err = heap_errors_turn(&recording->heap_errors, thread, &turn);
-		if (!err &&
-		    (block == BLOCK_NONE ||
-		     !heap_errors_match(recording->blocks.rows.entry[block], event->event.kind))) {
+	if (recording->blocks->heap_errors.wanted) {
+		err = heap_errors_turn(&recording->blocks->heap_errors, thread, &turn);
+		if (!err && (block == BLOCK_NONE ||
+			     !heap_errors_match(recording->blocks->store.rows.entry[block],
+						event->event.kind))) {
 			err = load_event_stack(load, index, event);
 			if (!err)
 				err = suspect(load, thread, event, address, block, turn);
@@ -51,7 +52,7 @@ struct err *load_watch_free(struct load *load, uint32_t index, uint32_t thread,
 
 struct err *load_watch_allocation(struct load *load, uint32_t thread)
 {
-	struct heap_errors *errors = &load->recording->heap_errors;
+	struct heap_errors *errors = &load->recording->blocks->heap_errors;
 	struct err *err = NULL;
 	uint64_t turn;
 

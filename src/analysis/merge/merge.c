@@ -23,13 +23,11 @@ struct steps {
 struct merge {
 	struct process_list processes;
 	VEC(struct steps) steps;
-	struct recording recording; /* the result */
+	struct recording *recording; /* the result */
 	struct merge_sites sites;
 	struct symbolized *symbolized;
 	const struct naming *naming; /* borrowed; NULL: the usual */
 };
-
-CLEANUP_DEFINE(struct recording *, recording_close);
 
 static void drop_steps(struct merge *merge)
 {
@@ -45,24 +43,25 @@ void merge_destroy(struct merge *merge)
 	drop_steps(merge);
 	symbolized_destroy(merge->symbolized);
 	merge_sites_deinit(&merge->sites);
-	recording_deinit(&merge->recording);
+	recording_close(merge->recording);
 	process_list_deinit(&merge->processes);
 	free(merge);
 }
 
+CLEANUP_DEFINE(struct merge *, merge_destroy);
+
 struct err *merge_create(const struct naming *naming, struct merge **ret)
 {
-	struct merge *merge = calloc(1, sizeof(*merge));
-	struct err *err =
-		merge ? sight_create(NULL, &merge->recording.facts.sight) : err_no_memory();
+	cleanup(merge_destroy_at) struct merge *merge = calloc(1, sizeof(*merge));
+	struct err *err = merge ? recording_create(&merge->recording) : err_no_memory();
 
-	if (err) {
-		free(merge);
+	if (!err)
+		err = sight_create(merge->recording, true);
+	if (err)
 		return err;
-	}
-	merge->sites.into = &merge->recording;
+	merge->sites.into = merge->recording;
 	merge->naming = naming;
-	*ret = merge;
+	*ret = steal(&merge);
 	return NULL;
 }
 
@@ -88,8 +87,8 @@ struct err *merge_add(struct merge *merge, const char *path, recording_progress 
 	err = process_list_add(&merge->processes, recording);
 	if (err)
 		return err;
-	steps.count = recording->live_line.steps.count;
-	steps.items = steal(&recording->live_line.steps.items);
+	steps.count = recording->blocks->live_line.steps.count;
+	steps.items = steal(&recording->blocks->live_line.steps.items);
 	merge->steps.items[merge->steps.count++] = steps;
 	return NULL;
 }
@@ -165,7 +164,7 @@ static struct err *take_sites(struct merge *merge, const struct listed_process *
 		err = recording_open(process->facts.path, RECORDING_SUMS, progress, argument,
 				     &recording);
 	if (!err)
-		err = sight_add(merge->recording.facts.sight, &recording->facts);
+		err = sight_add(merge->recording->facts.sight, &recording->facts);
 	if (!err)
 		err = symbolized_create(recording, merge->naming, &names);
 	if (!err)
@@ -216,7 +215,7 @@ static void add_facts(struct recording_facts *all, const struct recording_facts 
 static void make_facts(struct merge *merge, bool timed, uint64_t peak_ns)
 {
 	const struct listed_process *items = merge->processes.items.items;
-	struct recording_facts *all = &merge->recording.facts;
+	struct recording_facts *all = &merge->recording->facts;
 	struct sight *sight = all->sight;
 	uint64_t start = UINT64_MAX, end = 0;
 
@@ -238,7 +237,7 @@ static void make_facts(struct merge *merge, bool timed, uint64_t peak_ns)
 	all->peaks_added = !timed;
 	all->duration_ns = end - start;
 	if (timed && peak_ns > start)
-		merge->recording.summary.peak_time_ns = peak_ns - start;
+		merge->recording->summary.peak_time_ns = peak_ns - start;
 }
 
 struct err *merge_run(struct merge *merge, recording_progress *progress, void *argument)
@@ -263,13 +262,13 @@ struct err *merge_run(struct merge *merge, recording_progress *progress, void *a
 	if (err)
 		return err;
 	make_facts(merge, timed, peak_ns);
-	return symbolized_create_named(&merge->recording, merge->sites.lines.items,
+	return symbolized_create_named(merge->recording, merge->sites.lines.items,
 				       &merge->symbolized);
 }
 
 const struct recording *merge_recording(const struct merge *merge)
 {
-	return &merge->recording;
+	return merge->recording;
 }
 
 struct symbolized *merge_symbolized(const struct merge *merge)

@@ -59,9 +59,9 @@ struct err *merge_sites_by_name(struct merge_sites *merge, const struct recordin
 	merge->by_name = true;
 	merge->all = (UINT64_C(1) << count) - 1;
 	for (size_t i = 0; i < count; i++) {
-		const struct recorded_module *modules = all[i]->modules.modules.items;
+		const struct recorded_module *modules = all[i]->tables->modules.modules.items;
 
-		for (size_t j = 0; j < all[i]->modules.modules.count; j++) {
+		for (size_t j = 0; j < all[i]->tables->modules.modules.count; j++) {
 			const char *build = build_of(merge, all[i], &modules[j]);
 			uint64_t *bits = build ? map_put(&merge->builds, (uintptr_t)build) : NULL;
 
@@ -118,8 +118,8 @@ static struct err *take_module(struct merge_sites *merge, const struct source *s
 	if (!known)
 		return err_no_memory();
 	if (*known == MAP_NONE) {
-		*known = merge->into->modules.modules.count;
-		if (!vec_push(&merge->into->modules.modules, merged))
+		*known = merge->into->tables->modules.modules.count;
+		if (!vec_push(&merge->into->tables->modules.modules, merged))
 			return err_no_memory();
 	}
 	*ret = (uint32_t)*known;
@@ -153,7 +153,7 @@ static struct err *copy_lines(struct merge_sites *merge, const struct named_fram
 			return err_no_memory();
 		if (!from[i].module)
 			continue;
-		lines[i].module = merge->into->modules.modules.items[frame->module].path;
+		lines[i].module = merge->into->tables->modules.modules.items[frame->module].path;
 		lines[i].module_name = file_name(lines[i].module);
 	}
 	*ret = (struct frame_lines){lines, count};
@@ -190,7 +190,7 @@ static struct err *add_frame(struct merge_sites *merge, struct recorded_frame fr
 	if (err)
 		return err;
 	if (merge->lines.count >= RECORDING_NONE - 1 || !vec_push(&merge->lines, copy) ||
-	    !vec_push(&merge->into->frames.frames, frame))
+	    !vec_push(&merge->into->tables->frames.frames, frame))
 		return err_no_memory();
 	return NULL;
 }
@@ -200,7 +200,7 @@ static const char *place_key(struct merge_sites *merge, const struct source *sou
 			     const struct recorded_frame *from, struct place place,
 			     const struct named_frame *lines, size_t count)
 {
-	const struct recorded_module *modules = source->recording->modules.modules.items;
+	const struct recorded_module *modules = source->recording->tables->modules.modules.items;
 	cleanup(buf_deinit) struct buf key = BUF_EMPTY;
 
 	if (!merge->by_name)
@@ -216,8 +216,8 @@ static const char *place_key(struct merge_sites *merge, const struct source *sou
 static struct err *take_frame(struct merge_sites *merge, const struct source *source,
 			      uint32_t index, uint32_t *ret)
 {
-	const struct recorded_frame *from = &source->recording->frames.frames.items[index];
-	const struct recorded_module *modules = source->recording->modules.modules.items;
+	const struct recorded_frame *from = &source->recording->tables->frames.frames.items[index];
+	const struct recorded_module *modules = source->recording->tables->modules.modules.items;
 	struct recorded_frame frame = *from;
 	struct place place = {.module = RECORDING_NONE};
 	const struct named_frame *lines;
@@ -254,7 +254,7 @@ static struct err *take_frame(struct merge_sites *merge, const struct source *so
 
 static struct err *take_node(struct merge_sites *merge, struct source *source, uint32_t index)
 {
-	const struct stack_node *node = &source->recording->stacks.nodes.items[index];
+	const struct stack_node *node = &source->recording->tables->stacks.items[index];
 	uint32_t parent =
 		node->parent == RECORDING_NONE ? RECORDING_NONE : source->nodes[node->parent];
 	uint32_t *frame = &source->frames[node->frame];
@@ -265,7 +265,7 @@ static struct err *take_node(struct merge_sites *merge, struct source *source, u
 		if (err)
 			return err;
 	}
-	return stack_trie_insert(&merge->into->stacks, parent, *frame, &source->nodes[index]);
+	return stack_trie_insert(&merge->into->tables->trie, parent, *frame, &source->nodes[index]);
 }
 
 static void mark(struct source *source, uint32_t stack)
@@ -282,16 +282,16 @@ static void mark_sites(struct source *source, const struct site *sites, size_t c
 
 static void mark_needed(struct source *source)
 {
-	const struct stack_node *nodes = source->recording->stacks.nodes.items;
+	const struct stack_node *nodes = source->recording->tables->stacks.items;
 	const struct recording *recording = source->recording;
-	const struct recorded_pool *pools = recording->pools.pools.items;
+	const struct recorded_pool *pools = recording->pools->pools.items;
 
 	mark_sites(source, recording->sites.sites.items, recording->sites.sites.count);
-	for (size_t i = 0; i < recording->pools.pools.count; i++) {
+	for (size_t i = 0; i < recording->pools->pools.count; i++) {
 		mark_sites(source, pools[i].sites, pools[i].site_count);
 		mark(source, pools[i].wrong_stack);
 	}
-	for (size_t i = source->recording->stacks.nodes.count; i-- > 0;)
+	for (size_t i = source->recording->tables->stacks.count; i-- > 0;)
 		if (source->needed[i] && nodes[i].parent != RECORDING_NONE)
 			source->needed[nodes[i].parent] = true;
 }
@@ -328,7 +328,7 @@ static struct err *add_site(struct merge_sites *merge, const struct source *sour
 static struct err *add_pool(struct merge_sites *merge, const struct source *source,
 			    const struct recorded_pool *from)
 {
-	struct pool_table *into = &merge->into->pools;
+	struct pool_table *into = merge->into->pools;
 	struct recorded_pool *pool;
 	uint32_t index, site = 0;
 	struct err *err;
@@ -359,7 +359,8 @@ static struct err *add_pool(struct merge_sites *merge, const struct source *sour
 struct err *merge_sites_add(struct merge_sites *merge, const struct recording *from,
 			    struct symbolized *names, bool peaks, uint32_t *places)
 {
-	size_t node_count = from->stacks.nodes.count, frame_count = from->frames.frames.count;
+	size_t node_count = from->tables->stacks.count,
+	       frame_count = from->tables->frames.frames.count;
 	cleanup(source_deinit) struct source source = {
 		.recording = from,
 		.names = names,
@@ -380,16 +381,20 @@ struct err *merge_sites_add(struct merge_sites *merge, const struct recording *f
 	for (size_t i = 0; !err && i < from->sites.sites.count; i++)
 		err = add_site(merge, &source, &from->sites.sites.items[i], peaks,
 			       places ? &places[i] : &unused);
-	for (size_t i = 0; !err && i < from->pools.pools.count; i++)
-		err = add_pool(merge, &source, &from->pools.pools.items[i]);
-	merge->into->pools.all.peak_bytes += from->pools.all.peak_bytes;
-	merge->into->pools.all.peak_blocks += from->pools.all.peak_blocks;
+	for (size_t i = 0; !err && i < from->pools->pools.count; i++)
+		err = add_pool(merge, &source, &from->pools->pools.items[i]);
+	merge->into->pools->all.peak_bytes += from->pools->all.peak_bytes;
+	merge->into->pools->all.peak_blocks += from->pools->all.peak_blocks;
 	return err;
 }
 
 struct err *merge_sites_finish(struct merge_sites *merge)
 {
+	struct err *err;
+
 	merge->into->summary = site_table_sum(&merge->into->sites);
-	pool_table_show(&merge->into->pools);
-	return stack_trie_finish(&merge->into->stacks);
+	pool_table_show(merge->into->pools);
+	err = stack_trie_finish(&merge->into->tables->trie);
+	recording_show_stacks(merge->into->tables);
+	return err;
 }

@@ -47,8 +47,8 @@ void recording_anonymize(struct recording *recording)
 	facts->arguments = nothing;
 	facts->environment = NULL;
 	facts->directory = facts->host = facts->kernel = "";
-	for (size_t i = 0; i < recording->modules.modules.count; i++) {
-		struct recorded_module *module = &recording->modules.modules.items[i];
+	for (size_t i = 0; i < recording->tables->modules.modules.count; i++) {
+		struct recorded_module *module = &recording->tables->modules.modules.items[i];
 
 		module->path = file_name(module->path);
 	}

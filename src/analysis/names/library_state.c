@@ -20,9 +20,7 @@ static bool keeps(const struct named_frame *frame)
 
 struct err *library_state_has(struct symbolized *symbolized, uint32_t stack, bool *ret)
 {
-	uint32_t unused;
-	const struct stack_node *nodes =
-		recording_stacks(symbolized_recording(symbolized), &unused);
+	const struct stack_node *nodes = recording_stacks(symbolized_recording(symbolized), NULL);
 
 	for (uint32_t node = stack; node != RECORDING_NONE; node = nodes[node].parent) {
 		const struct named_frame *lines;

@@ -21,9 +21,7 @@ static bool take_frame(struct own_code *code, const struct named_frame *frame, u
 
 struct err *own_code_of_stack(struct symbolized *symbolized, uint32_t stack, struct own_code *ret)
 {
-	uint32_t unused;
-	const struct stack_node *nodes =
-		recording_stacks(symbolized_recording(symbolized), &unused);
+	const struct stack_node *nodes = recording_stacks(symbolized_recording(symbolized), NULL);
 	struct own_code code = {.node = RECORDING_NONE};
 
 	for (uint32_t node = stack; node != RECORDING_NONE && !code.own;

@@ -346,13 +346,11 @@ static struct err *fill_line(struct symbolized *symbolized, const struct recorde
 static struct err *resolve_frame(struct symbolized *symbolized, uint32_t index,
 				 struct frame_lines *ret)
 {
-	uint32_t unused;
-	const struct recorded_frame *frame =
-		&recording_frames(symbolized->recording, &unused)[index];
+	const struct recorded_frame *frame = &recording_frames(symbolized->recording, NULL)[index];
 	const struct recorded_module *module =
 		frame->module == RECORDING_NONE
 			? NULL
-			: &recording_modules(symbolized->recording, &unused)[frame->module];
+			: &recording_modules(symbolized->recording, NULL)[frame->module];
 	const struct symbol *symbols;
 	struct named_frame *lines;
 	struct err *err;

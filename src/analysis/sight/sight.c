@@ -4,10 +4,9 @@
 
 #include "analysis/recording_data.h"
 #include "analysis/sight/sight_data.h"
-#include "hosted/cleanup.h"
 #include "trace/cursor.h"
 
-struct err *sight_create(const struct recording *recording, struct sight **ret)
+struct err *sight_create(struct recording *recording, bool merged)
 {
 	struct sight *sight = calloc(1, sizeof(*sight));
 
@@ -15,8 +14,8 @@ struct err *sight_create(const struct recording *recording, struct sight **ret)
 		return err_no_memory();
 	pthread_mutex_init(&sight->lock, NULL);
 	sight->recording = recording;
-	sight->made = !recording;
-	*ret = sight;
+	sight->made = merged;
+	recording->tables->sight = recording->facts.sight = sight;
 	return NULL;
 }
 
@@ -45,7 +44,7 @@ bool sight_is_whole(const struct unseen *list, uint32_t count)
 
 struct err *sight_take(struct recording *recording, const struct decode_event *event)
 {
-	struct arena *arena = &recording->arena;
+	struct arena *arena = &recording->tables->arena;
 	struct unseen unseen = {
 		.kind = (enum trace_unseen)event->unseen.kind,
 		.bytes_at_most = event->unseen.bytes,
@@ -55,7 +54,7 @@ struct err *sight_take(struct recording *recording, const struct decode_event *e
 	};
 
 	if (!unseen.object || !unseen.name || !unseen.symbol ||
-	    !vec_push(&recording->unseen, unseen))
+	    !vec_push(&recording->tables->unseen, unseen))
 		return err_no_memory();
 	return NULL;
 }
@@ -73,8 +72,8 @@ struct err *sight_read(struct recording *recording, const uint8_t *data, size_t 
 			err = sight_take(recording, &event);
 	}
 	// Of a damaged one nothing is used: the files are looked at again.
-	recording->unseen_stored = !err && result == DECODE_END;
-	if (!recording->unseen_stored)
-		recording->unseen.count = 0;
+	recording->tables->unseen_stored = !err && result == DECODE_END;
+	if (!recording->tables->unseen_stored)
+		recording->tables->unseen.count = 0;
 	return err;
 }

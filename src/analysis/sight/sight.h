@@ -53,8 +53,11 @@ bool sight_is_sanitizers(const struct unseen *unseen);
  */
 bool sight_is_whole(const struct unseen *list, uint32_t count);
 
-/* For those who make recordings. recording: must not move; NULL: the list begins empty. */
-struct err *sight_create(const struct recording *recording, struct sight **ret);
+/*
+ * For those who make recordings: gives the recording, which asks for what it cannot show, its list.
+ * merged: the list begins empty, and is filled by sight_add().
+ */
+struct err *sight_create(struct recording *recording, bool merged);
 void sight_destroy(struct sight *sight); /* Accepts NULL. */
 /* Adds what another recording cannot show: of a merged one. */
 struct err *sight_add(struct sight *sight, const struct recording_facts *facts);

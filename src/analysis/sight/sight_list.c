@@ -138,8 +138,8 @@ static struct err *add_program(struct sight *sight)
 	const struct recorded_module program = {.path = sight->recording->facts.program};
 	struct utsname here;
 
-	for (size_t i = 0; i < sight->recording->modules.modules.count; i++)
-		if (!strcmp(sight->recording->modules.modules.items[i].path, program.path))
+	for (size_t i = 0; i < sight->recording->tables->modules.modules.count; i++)
+		if (!strcmp(sight->recording->tables->modules.modules.items[i].path, program.path))
 			return NULL;
 	// Without a build id only the machine's name tells whether it is the same file.
 	if (uname(&here) || strcmp(here.nodename, sight->recording->facts.host))
@@ -164,14 +164,14 @@ static struct err *add_resident(struct sight *sight)
 static struct err *fill(struct sight *sight)
 {
 	const struct recording *recording = sight->recording;
-	const struct recorded_module *modules = recording->modules.modules.items;
+	const struct recorded_module *modules = recording->tables->modules.modules.items;
 	struct err *err = NULL;
 
-	for (size_t i = 0; !err && i < recording->unseen.count; i++)
-		err = add(sight, &recording->unseen.items[i]);
-	if (err || recording->unseen_stored)
+	for (size_t i = 0; !err && i < recording->tables->unseen.count; i++)
+		err = add(sight, &recording->tables->unseen.items[i]);
+	if (err || recording->tables->unseen_stored)
 		return err;
-	for (size_t i = 0; !err && i < recording->modules.modules.count; i++)
+	for (size_t i = 0; !err && i < recording->tables->modules.modules.count; i++)
 		if (!i || strcmp(modules[i].path, modules[i - 1].path))
 			err = add_module(sight, &modules[i]);
 	if (!err)

@@ -3,8 +3,6 @@
 #include "analysis/sums/sums.h"
 #include "hosted/cleanup.h"
 
-CLEANUP_DEFINE(struct sums *, sums_destroy);
-
 static void add(struct histogram_sum *sum, const struct histogram_sum *more)
 {
 	sum->calls += more->calls;

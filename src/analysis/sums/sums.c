@@ -22,7 +22,6 @@ void sums_destroy(struct sums *sums)
 	block_groups_deinit(&sums->groups);
 	free(sums);
 }
-CLEANUP_DEFINE(struct sums *, sums_destroy);
 
 void sums_row_add_spans(struct sums_row *row, const struct sums_row *later)
 {

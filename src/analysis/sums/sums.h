@@ -11,6 +11,7 @@
 #define MALLOW_ANALYSIS_SUMS_SUMS_H
 
 #include "analysis/groups/block_groups.h"
+#include "hosted/cleanup.h"
 
 /* In a sample blocks count as what they stand for, but in what is said of lifetimes. */
 struct sums_row {
@@ -73,6 +74,7 @@ struct err *sums_create_inclusive(const struct recording *recording, struct symb
 
 /* Accepts NULL. */
 void sums_destroy(struct sums *sums);
+CLEANUP_DEFINE(struct sums *, sums_destroy);
 
 /* By how many bytes a second the row grew from half of the run to its end. */
 int64_t sums_growth(const struct sums *sums, const struct sums_row *row);

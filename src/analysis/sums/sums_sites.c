@@ -10,8 +10,6 @@
 #include "hosted/parallel.h"
 #include "hosted/vec.h"
 
-CLEANUP_DEFINE(struct sums *, sums_destroy);
-
 /* Fewer blocks than this are not worth a thread, and the sums that it fills. */
 #define PIECE_MIN ((uint64_t)1 << 18)
 

@@ -179,7 +179,7 @@ static inline void add_block(const struct sums_job *job, struct sums_row *row, u
 	row->last_ns = allocated;
 	add_calls(job, row, i, node);
 	row->slack += node->blocks * blocks->slack[i];
-	row->sum.temporary += job->temporary[i / 64] >> i % 64 & 1;
+	row->sum.temporary += block_bits_has(job->temporary, i);
 	if (allocated <= job->half_ns && freed > job->half_ns)
 		row->half += node->bytes;
 	if (freed != TIME_NEVER)

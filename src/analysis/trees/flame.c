@@ -49,7 +49,6 @@ void flame_destroy(struct flame *flame)
 	arena_deinit(&impl->texts);
 	free(impl);
 }
-CLEANUP_DEFINE(struct flame *, flame_destroy);
 
 void flame_node_id(const struct flame_node *node, char text[FLAME_ID_SIZE])
 {

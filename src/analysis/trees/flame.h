@@ -16,6 +16,7 @@
 #include "analysis/diff/diff_tree.h"
 #include "analysis/filter/filter.h"
 #include "analysis/trees/tree.h"
+#include "hosted/cleanup.h"
 
 /* What widths mean. */
 enum flame_metric {
@@ -101,6 +102,7 @@ struct err *flame_create_change(const struct flame_side sides[DIFF_SIDES], enum 
 				struct flame **ret);
 /* Accepts NULL. */
 void flame_destroy(struct flame *flame);
+CLEANUP_DEFINE(struct flame *, flame_destroy);
 
 #define FLAME_ID_SIZE 24
 /*

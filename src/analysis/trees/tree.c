@@ -56,7 +56,6 @@ void tree_destroy(struct tree *tree)
 	intern_deinit(&impl->labels);
 	free(impl);
 }
-CLEANUP_DEFINE(struct tree *, tree_destroy);
 
 static void note_folded(struct tree_node *node, uint32_t frames)
 {

@@ -7,6 +7,7 @@
 
 #include "analysis/names/symbolized.h"
 #include "analysis/sites/metric.h"
+#include "hosted/cleanup.h"
 
 struct tree_node {
 	const struct named_frame *frame; /* of the first stack that has this node; NULL: the root */
@@ -81,5 +82,6 @@ struct err *tree_create_shaped(const struct recording *recording, struct symboli
 			       const struct site *sites, uint32_t count, enum metric metric,
 			       const struct tree_shape *shape, struct tree **ret);
 void tree_destroy(struct tree *tree);
+CLEANUP_DEFINE(struct tree *, tree_destroy);
 
 #endif

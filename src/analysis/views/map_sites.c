@@ -1,4 +1,5 @@
 #include "analysis/views/map_sites.h"
+#include "analysis/blocks/block_bits.h"
 
 #include <string.h>
 #include <sys/mman.h>
@@ -75,14 +76,13 @@ static bool is_library(const struct named_frame *frame)
 /* The allocator that is known to be in the module of a frame. NULL: none. */
 static const struct unseen *allocator_in(const struct summing *summing, uint32_t frame)
 {
-	uint32_t unused;
 	const struct recording *recording = summing->recording;
-	uint32_t module = recording_frames(recording, &unused)[frame].module;
+	uint32_t module = recording_frames(recording, NULL)[frame].module;
 
 	for (uint32_t i = 0; module != RECORDING_NONE && i < summing->unseen_count; i++)
 		if (summing->unseen[i].kind == TRACE_UNSEEN_LINKED &&
 		    !strcmp(summing->unseen[i].object,
-			    recording_modules(recording, &unused)[module].path))
+			    recording_modules(recording, NULL)[module].path))
 			return &summing->unseen[i];
 	return NULL;
 }
@@ -115,8 +115,7 @@ static bool is_of(const struct summing *summing, const struct unseen *allocator,
  */
 static struct err *caller_of(struct summing *summing, uint32_t stack, enum map_kind *ret)
 {
-	uint32_t unused;
-	const struct stack_node *nodes = recording_stacks(summing->recording, &unused);
+	const struct stack_node *nodes = recording_stacks(summing->recording, NULL);
 	const struct unseen *allocator = allocator_in(summing, nodes[stack].frame);
 	enum map_kind kind = MAP_KIND_MEMORY;
 
@@ -318,11 +317,10 @@ struct err *map_sites_create(const struct recording *recording, struct symbolize
 	struct err *err = symbolized ? sight_list(recording_facts(recording), &summing.unseen,
 						  &summing.unseen_count)
 				     : NULL;
-	uint32_t unused;
 
-	summing.calls = recording_mappings(recording, &unused);
+	summing.calls = recording_mappings(recording, NULL);
 	for (size_t i = 0; !err && i < lives->count; i++)
-		if (!match || match->words[i / 64] >> i % 64 & 1)
+		if (!match || block_bits_has(match->words, i))
 			err = add_life(&summing, lives, &lives->items[i]);
 	if (err)
 		return err;

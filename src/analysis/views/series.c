@@ -20,7 +20,6 @@ void series_destroy(struct series *series)
 	free(series->curves);
 	free(series);
 }
-CLEANUP_DEFINE(struct series *, series_destroy);
 
 /* A group's live bytes, added up over the nanoseconds of the span. */
 struct area {

@@ -13,6 +13,7 @@
 
 #include "analysis/recording.h"
 #include "analysis/groups/block_groups.h"
+#include "hosted/cleanup.h"
 
 #define SERIES_STEPS_MAX 2000u
 #define SERIES_TOP_MAX   100u
@@ -72,6 +73,7 @@ struct err *series_create_of(const struct recording *recording, const struct ser
 			     const uint32_t *groups, uint32_t count, struct series **ret);
 /* Accepts NULL. */
 void series_destroy(struct series *series);
+CLEANUP_DEFINE(struct series *, series_destroy);
 
 /*
  * *ret: the recording's memory samples, thinned to at most one for each step: that with most memory

@@ -57,7 +57,7 @@ static void put_series(struct buf *buf, const struct recording *recording,
 		       const struct series *series)
 {
 	buf_char(buf, VERSION);
-	buf_put(buf, &recording->fingerprint, sizeof(recording->fingerprint));
+	buf_put(buf, &recording->tables->fingerprint, sizeof(recording->tables->fingerprint));
 	put(buf, series->steps);
 	put(buf, series->peak_ns);
 	put(buf, series->peak_bytes);
@@ -71,8 +71,6 @@ static void put_series(struct buf *buf, const struct recording *recording,
 	for (uint32_t i = 0; i < series->steps; i++)
 		put(buf, zigzag((int64_t)(series->slack[i] - (i ? series->slack[i - 1] : 0))));
 }
-
-CLEANUP_DEFINE(struct series *, series_destroy);
 
 struct err *series_keep(struct recording *recording)
 {
@@ -95,16 +93,16 @@ struct err *series_keep(struct recording *recording)
 	err = buf_finish(&buf);
 	if (err)
 		return err;
-	free(recording->curve);
-	recording->curve_size = buf.size;
-	recording->curve = (uint8_t *)steal(&buf.data);
+	free(recording->tables->curve);
+	recording->tables->curve_size = buf.size;
+	recording->tables->curve = (uint8_t *)steal(&buf.data);
 	return NULL;
 }
 
 const uint8_t *series_stored_bytes(const struct recording *recording, size_t *size)
 {
-	*size = recording->curve_size;
-	return recording->curve;
+	*size = recording->tables->curve_size;
+	return recording->tables->curve;
 }
 
 /* Reads an index below count plus 1, or 0 for none. */
@@ -161,17 +159,17 @@ struct err *series_read_stored(const struct recording *recording, struct series 
 	cleanup(block_groups_deinit) struct block_groups groups = {0};
 	cleanup(series_destroy_at) struct series *series = NULL;
 	const struct recording_facts *facts = recording_facts(recording);
-	struct cursor cursor = cursor_make(recording->curve, recording->curve_size);
+	struct cursor cursor = cursor_make(recording->tables->curve, recording->tables->curve_size);
 	struct series_query query;
 	const uint8_t *fingerprint;
 	struct err *err;
 
 	*ret = NULL;
-	if (!recording->curve || facts->damaged_chunks || facts->filtered ||
+	if (!recording->tables->curve || facts->damaged_chunks || facts->filtered ||
 	    cursor_u8(&cursor) != VERSION)
 		return NULL;
-	fingerprint = cursor_bytes(&cursor, sizeof(recording->fingerprint));
-	if (!fingerprint || bytes_u64(fingerprint) != recording->fingerprint)
+	fingerprint = cursor_bytes(&cursor, sizeof(recording->tables->fingerprint));
+	if (!fingerprint || bytes_u64(fingerprint) != recording->tables->fingerprint)
 		return NULL;
 	err = ask_whole(recording, &groups, &query);
 	if (!err)

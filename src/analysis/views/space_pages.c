@@ -2,7 +2,6 @@
 #include <stdlib.h>
 
 #include "analysis/views/space_data.h"
-#include "hosted/cleanup.h"
 
 /* Below this, blocks use less than a tenth of a page. */
 #define SPARSE ((1u << SPACE_PAGE) / 10 + 1)

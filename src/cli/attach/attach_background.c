@@ -21,8 +21,6 @@
 /* What the child says first, if it records. No error begins so. */
 #define ATTACHED "\n"
 
-CLEANUP_DEFINE(struct recorder *, recorder_destroy);
-
 /* A file for the recording, which has no name any more: nothing is left behind. */
 static struct err *make_file(int *ret)
 {

@@ -151,8 +151,6 @@ static struct err *make_path(const char *pattern, pid_t pid, const char *program
 	return NULL;
 }
 
-CLEANUP_DEFINE(struct recorder *, recorder_destroy);
-
 static struct err *attach_recorder(const struct attach_wanted *wanted, struct recorder **ret)
 {
 	auto_free char *path = NULL;

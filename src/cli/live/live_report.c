@@ -122,8 +122,6 @@ struct err *live_output_check(const char *outfile)
 				       : NULL;
 }
 
-CLEANUP_DEFINE(struct recording *, recording_close);
-
 /* What a report is made of. */
 struct report {
 	const struct live_options *options;

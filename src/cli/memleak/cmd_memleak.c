@@ -7,7 +7,6 @@
 #include "cli/cli.h"
 #include "cli/memleak/memleak_run.h"
 #include "cli/options/options.h"
-#include "hosted/cleanup.h"
 
 enum {
 	PID,

@@ -32,8 +32,6 @@ const struct option_spec *filter_options(size_t *count)
 	return specs;
 }
 
-CLEANUP_DEFINE(struct filter *, filter_destroy);
-
 bool filter_options_read(const struct command *command, const struct options *options,
 			 struct filter **ret)
 {

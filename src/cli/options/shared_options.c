@@ -129,8 +129,6 @@ struct source_options sources_option(const char *value)
 	};
 }
 
-CLEANUP_DEFINE(struct suppressions *, suppressions_destroy);
-
 struct err *suppressions_file_read(const char *path, struct suppressions **ret)
 {
 	cleanup(suppressions_destroy_at) struct suppressions *suppressions = NULL;

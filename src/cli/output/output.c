@@ -13,7 +13,6 @@
 
 #include "cli/cli.h"
 #include "hosted/buf.h"
-#include "hosted/cleanup.h"
 
 #define NOT_THERE 126 /* what a shell exits with if it cannot execute a command: 126 or 127 */
 

@@ -4,7 +4,6 @@
 
 #include "analysis/filter/moment.h"
 #include "cli/cli.h"
-#include "hosted/cleanup.h"
 
 void narrowed_close(struct narrowed *narrowed)
 {

@@ -149,8 +149,6 @@ static struct err *write_view(struct buf *buf, const struct wanted *wanted,
 	return diff_json_write(&json, view);
 }
 
-CLEANUP_DEFINE(struct diff *, diff_destroy);
-
 static struct err *compare_sides(const struct wanted *wanted, const struct options *options,
 				 const struct diff_source sides[DIFF_SIDES], double scale)
 {
@@ -209,8 +207,6 @@ static bool read_wanted(const struct command *command, const struct options *opt
 	wanted->per = (enum per)(per + 1);
 	return true;
 }
-
-CLEANUP_DEFINE(struct suppressions *, suppressions_destroy);
 
 static int run_sides(const struct command *command, const struct options *options,
 		     struct wanted *wanted, struct diff_source sides[DIFF_SIDES])

@@ -291,8 +291,6 @@ static bool check_anonymous(const struct command *command, const struct options 
 	return true;
 }
 
-CLEANUP_DEFINE(struct filter *, filter_destroy);
-
 static int run_export(const struct command *command, const struct options *given)
 {
 	struct options all = *given;

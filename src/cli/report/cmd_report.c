@@ -257,8 +257,6 @@ static int read_wanted(const struct command *command, const struct options *opti
 	return cli_report_err(err);
 }
 
-CLEANUP_DEFINE(struct filter *, filter_destroy);
-
 static int run_report(const struct command *command, const struct options *given)
 {
 	struct options all = *given;

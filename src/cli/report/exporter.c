@@ -60,8 +60,6 @@ static struct err *write_html(struct buf *buf, const struct export_subject *subj
 	return err ? err : html_file_write(catalog, &options, buf);
 }
 
-CLEANUP_DEFINE(struct tree *, tree_destroy);
-
 static struct err *write_flamegraph_diff(struct buf *buf, const struct export_subject *subject)
 {
 	cleanup(diff_tree_deinit) struct diff_tree tree = {0};

@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include "base/compiler.h"
-#include "hosted/cleanup.h"
 #include "hosted/now.h"
 #include "hosted/proc.h"
 

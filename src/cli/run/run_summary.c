@@ -125,8 +125,6 @@ static struct image image_of(const char *path, size_t order, const struct record
 	};
 }
 
-CLEANUP_DEFINE(struct findings *, findings_destroy);
-
 /* Writes what stands out. */
 static void put_findings(struct buf *buf, const struct style *style,
 			 const struct recording *recording, const struct findings *findings,

@@ -8,7 +8,6 @@
 #include "cli/options/options.h"
 #include "cli/options/setting_options.h"
 #include "cli/serve/gathering.h"
-#include "hosted/cleanup.h"
 
 #define SHOW_MS 1000
 

@@ -45,8 +45,6 @@ struct recorder {
 	struct err *failure; /* of a handler, until recorder_step() returns it */
 };
 
-CLEANUP_DEFINE(struct recorder *, recorder_destroy);
-
 static void keep_failure(struct recorder *recorder, struct err *err)
 {
 	if (recorder->failure)

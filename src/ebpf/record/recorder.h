@@ -7,6 +7,7 @@
 
 #include "ebpf/tracer.h"
 #include "write/recording_file.h"
+#include "hosted/cleanup.h"
 
 struct recorder;
 
@@ -24,6 +25,7 @@ struct err *recorder_create(struct target *target, const struct tracer_options *
 			    const struct recorder_output *output, struct recorder **ret);
 /* Detaches. The recording stays as it is. Accepts NULL. */
 void recorder_destroy(struct recorder *recorder);
+CLEANUP_DEFINE(struct recorder *, recorder_destroy);
 
 /*
  * Writes what has happened. To be called every RECORDER_STEP_MS. An error is that of the file, or

@@ -15,8 +15,6 @@
 #include "ebpf/target/loader_state.h"
 #include "hosted/cleanup.h"
 
-CLEANUP_DEFINE(struct target *, target_close);
-
 #define BREAKPOINT 0xccul /* int3 */
 
 /* In the child: asks to be traced, and becomes the program. The errno goes through the pipe. */

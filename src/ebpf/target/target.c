@@ -193,8 +193,6 @@ static struct err *module_open(const struct target *target, const struct proc_ma
 	return NULL;
 }
 
-CLEANUP_DEFINE(struct target *, target_close);
-
 /* How often the mappings are read again if one goes while its file is being opened. */
 #define ATTEMPTS 4
 

@@ -15,6 +15,7 @@
 
 #include "hosted/err.h"
 #include "hosted/vec.h"
+#include "hosted/cleanup.h"
 
 #define TARGET_NO_MODULE UINT32_MAX
 
@@ -63,6 +64,7 @@ struct target {
 struct err *target_open(pid_t pid, struct target **ret);
 /* Accepts NULL. */
 void target_close(struct target *target);
+CLEANUP_DEFINE(struct target *, target_close);
 
 /*
  * Looks at the mappings again. *changed: whether spans are different. Modules that are new come

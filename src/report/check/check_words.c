@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "analysis/filter/moment.h"
-#include "hosted/cleanup.h"
 #include "report/words/format.h"
 #include "report/names/frame_name.h"
 #include "report/words/shell_word.h"

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "analysis/blocks/block_events.h"
+#include "analysis/blocks/block_bits.h"
 #include "analysis/blocks/block_temporary.h"
 #include "analysis/sites/sample_weight.h"
 #include "hosted/cleanup.h"
@@ -200,25 +201,20 @@ static void advance_time(struct heaptrack_export *export, struct buf *buf, uint6
 	put_time(export, buf, time_ns);
 }
 
-static bool is_temporary(const struct heaptrack_export *export, uint64_t block)
-{
-	return export->temporary[block / 64] >> block % 64 & 1;
-}
-
 /* Whether a block's free is written right behind its allocation (heaptrack_export.h). */
 static bool freed_at_once(const struct heaptrack_export *export, uint64_t block)
 {
 	const struct block_columns *blocks = export->blocks;
 	bool in_peak = block < export->peak_block && blocks->free_turn[block] > export->peak_block;
 
-	return is_temporary(export, block) && !in_peak &&
+	return block_bits_has(export->temporary, block) && !in_peak &&
 	       blocks->freed_ns[block] - blocks->allocated_ns[block] <= TOGETHER_NS;
 }
 
 static void put_free(struct heaptrack_export *export, struct buf *buf, uint64_t block)
 {
 	uint32_t kind = export->kinds.of[block];
-	bool temporary = block == export->last_block && is_temporary(export, block);
+	bool temporary = block == export->last_block && block_bits_has(export->temporary, block);
 
 	if (kind == export->last_kind && !temporary) {
 		if (kind)

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "analysis/blocks/block_events.h"
+#include "analysis/blocks/block_bits.h"
 #include "hosted/cleanup.h"
 #include "hosted/files/spill.h"
 #include "hosted/vec.h"
@@ -61,7 +62,7 @@ static uint32_t replacement(const struct replay_export *export, uint64_t block)
 	uint32_t successor = export->blocks->successor[block];
 
 	if (successor == RECORDING_NONE || !export->match ||
-	    export->match->words[successor / 64] >> successor % 64 & 1)
+	    block_bits_has(export->match->words, successor))
 		return successor;
 	return RECORDING_NONE;
 }

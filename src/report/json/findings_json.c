@@ -5,8 +5,6 @@
 #include "report/words/headline.h"
 #include "report/json/mappings_json.h"
 
-CLEANUP_DEFINE(struct findings *, findings_destroy);
-
 static const struct style plain;
 
 /* Writes the text of a buffer in memory, and empties it. */

@@ -2,7 +2,6 @@
 
 #include <inttypes.h>
 
-#include "hosted/cleanup.h"
 #include "report/words/format.h"
 #include "report/text/pools_text.h"
 #include "report/text/text_stack.h"

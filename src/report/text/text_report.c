@@ -23,8 +23,6 @@
 #include "report/words/format.h"
 #include "report/words/unseen.h"
 
-CLEANUP_DEFINE(struct findings *, findings_destroy);
-
 #define COMMAND_COLUMNS 200
 #define COMMAND_LEAST   24
 

@@ -9,8 +9,6 @@
 #define NUMBERS_COLUMNS 20 /* "100.0 %    1.23 MB  " */
 #define PREFIX_COLUMNS  3
 
-CLEANUP_DEFINE(struct tree *, tree_destroy);
-
 /* A node whose children are being written. */
 struct level {
 	uint32_t next;    /* the child to write next */

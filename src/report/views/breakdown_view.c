@@ -6,8 +6,6 @@
 
 #define EXACT_SIZES 32 /* if there are more different sizes, classes are shown */
 
-CLEANUP_DEFINE(struct sums *, sums_destroy);
-
 void breakdown_view_deinit(struct breakdown_view *view)
 {
 	free(view->rows);
@@ -63,13 +61,12 @@ static struct breakdown_row row_of(const struct report_subject *subject,
 		.first_ns = sums->first_ns,
 		.number = sums->first,
 	};
-	uint32_t unused;
 
 	if (sums->first == RECORDING_NONE)
 		row = (struct breakdown_row){
 			.own = sums->sum, .first_ns = UINT64_MAX, .culled = true};
 	else if (groups->by == BLOCK_GROUPS_THREAD)
-		row.thread = &recording_threads(subject->blocks, &unused)[sums->first];
+		row.thread = &recording_threads(subject->blocks, NULL)[sums->first];
 	else
 		block_groups_range(groups, sums->first, &row.smallest, &row.largest);
 	return row;

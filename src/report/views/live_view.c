@@ -93,17 +93,14 @@ static size_t put_address(struct buf *buf, unsigned number, uint64_t pc, bool sh
 void live_frame_put(struct buf *buf, const struct style *style, const struct recording *recording,
 		    const struct stack_line *line, const struct stack_line *before)
 {
-	uint32_t unused;
-	uint32_t frame = recording_stacks(recording, &unused)[line->node].frame;
-	uint64_t pc = recording_frames(recording, &unused)[frame].pc;
+	uint32_t frame = recording_stacks(recording, NULL)[line->node].frame;
+	uint64_t pc = recording_frames(recording, NULL)[frame].pc;
 	size_t column =
 		put_address(buf, line->number, pc, !before || before->number != line->number);
 
 	stack_line_put(buf, style, line, column);
 	buf_char(buf, '\n');
 }
-
-CLEANUP_DEFINE(struct tree *, tree_destroy);
 
 void live_view_deinit(struct live_view *view)
 {
@@ -138,10 +135,9 @@ static struct err *put_texts(const struct live_view *view, struct buf *buf, uint
 	static const struct style forms[] = {{.offsets = true}, {.offsets = true, .full = true}};
 	struct stack_line line = {.node = node, .number = number, .repeated = 1};
 	const struct named_frame *frames;
-	uint32_t unused;
 	size_t count;
 	struct err *err = symbolized_frame(view->symbolized,
-					   recording_stacks(view->recording, &unused)[node].frame,
+					   recording_stacks(view->recording, NULL)[node].frame,
 					   &frames, &count);
 
 	for (size_t form = 0; !err && form < ARRAY_COUNT(forms); form++)
@@ -155,8 +151,7 @@ static struct err *put_texts(const struct live_view *view, struct buf *buf, uint
 static struct err *is_ignored_frame(const struct live_view *view, struct ignored_frames *frames,
 				    uint32_t node, unsigned number, bool *ret)
 {
-	uint32_t unused;
-	uint32_t frame = recording_stacks(view->recording, &unused)[node].frame;
+	uint32_t frame = recording_stacks(view->recording, NULL)[node].frame;
 	uint64_t *known = map_put(&frames->known, (uint64_t)number << 32 | frame);
 	struct err *err = known ? NULL : err_no_memory();
 	const char *text;
@@ -195,9 +190,8 @@ static struct err *count_printed(const struct live_view *view, uint32_t stack, u
 static struct err *is_ignored_stack(const struct live_view *view, struct ignored_frames *frames,
 				    uint32_t node, bool *ret)
 {
-	uint32_t unused;
 	unsigned printed;
-	const struct stack_node *nodes = recording_stacks(view->recording, &unused);
+	const struct stack_node *nodes = recording_stacks(view->recording, NULL);
 	struct err *err = count_printed(view, node, &printed);
 
 	*ret = node == RECORDING_NONE &&

@@ -22,8 +22,6 @@
 #define PATIENCE_NS          UINT64_C(250000000)
 #define PATIENCE_OF_EVENT_NS 1000
 
-CLEANUP_DEFINE(struct recording *, recording_close);
-
 void catalog_entry_destroy(struct entry *entry)
 {
 	if (!entry)

@@ -8,8 +8,6 @@
 #include "hosted/parallel.h"
 #include "server/data/catalog_data.h"
 
-CLEANUP_DEFINE(struct recording *, recording_close);
-
 /* *ret: to be closed before it is read again. Call it under the summary's lock. */
 static struct err *read_sums(struct entry *entry, struct recording **ret)
 {

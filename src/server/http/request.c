@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "hosted/cleanup.h"
 #include "server/routes/route.h"
 #include "server/data/selection.h"
 

@@ -58,8 +58,6 @@ struct html_file {
 	size_t answers;
 };
 
-CLEANUP_DEFINE(struct findings *, findings_destroy);
-
 static void html_file_deinit(struct html_file *file)
 {
 	dataset_release(file->dataset);

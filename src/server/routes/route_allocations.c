@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "analysis/views/jemalloc.h"
-#include "hosted/cleanup.h"
 #include "report/csv/csv_report.h"
 #include "server/answers/rest_json.h"
 #include "server/routes/route.h"

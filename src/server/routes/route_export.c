@@ -13,8 +13,6 @@
 #include "server/routes/route.h"
 #include "server/data/selection.h"
 
-CLEANUP_DEFINE(struct tree *, tree_destroy);
-
 /* What is left of a recording in one of two formats. */
 struct exporting {
 	struct dataset *dataset;

@@ -9,8 +9,6 @@
 #define CUT_STANDARD 2000
 #define MAX_STANDARD 20000
 
-CLEANUP_DEFINE(struct flame *, flame_destroy);
-
 static const char *const metrics[FLAME_METRICS] = {
 	[FLAME_PEAK] = "peak",           [FLAME_TOTAL] = "total",   [FLAME_CALLS] = "calls",
 	[FLAME_TEMPORARY] = "temporary", [FLAME_LEAKED] = "leaked", [FLAME_SLACK] = "slack",

@@ -4,6 +4,7 @@
 #include <sys/mman.h>
 
 #include "analysis/filter/filter_maps.h"
+#include "analysis/blocks/block_bits.h"
 #include "analysis/views/jemalloc.h"
 #include "analysis/views/map_lives.h"
 #include "hosted/cleanup.h"
@@ -304,7 +305,7 @@ static struct err *choose_maps(struct request *request, struct reply *reply, str
 		return err_no_memory();
 	for (uint32_t i = 0; i < lives->count; i++)
 		if (one ? i == request->numbers[PARAMETER_MAP_ID]
-			: (match.words[i / 64] >> i % 64 & 1) &&
+			: block_bits_has(match.words, i) &&
 				    has_kind(request, recording,
 					     &maps->page.operations[lives->items[i].made]))
 			maps->order[maps->count++] = i;

@@ -12,8 +12,6 @@
 #include "report/json/pools_json.h"
 #include "server/routes/route.h"
 
-CLEANUP_DEFINE(struct recording *, recording_close);
-
 /*
  * Writes the errors. The recording is opened anew: data sets do not keep what judges frees, which
  * few ask for. The data set is locked, as its symbolizer is used.

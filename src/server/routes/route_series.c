@@ -12,8 +12,6 @@
 
 #define TOP_STANDARD 8
 
-CLEANUP_DEFINE(struct recording *, recording_close);
-
 static const enum block_groups_by choices[] = {BLOCK_GROUPS_FATE, BLOCK_GROUPS_FUNCTION,
 					       BLOCK_GROUPS_MODULE, BLOCK_GROUPS_THREAD,
 					       BLOCK_GROUPS_SITE};

@@ -16,10 +16,6 @@
 #include "server/routes/route.h"
 #include "server/data/selection.h"
 
-CLEANUP_DEFINE(struct tree *, tree_destroy);
-CLEANUP_DEFINE(struct recording *, recording_close);
-CLEANUP_DEFINE(struct diff *, diff_destroy);
-
 /* Writes a format. recording: what matches; names are those of the data set. */
 typedef struct err *site_writer(struct buf *buf, const struct recording *recording,
 				struct symbolized *symbolized, enum metric metric);

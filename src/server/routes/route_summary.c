@@ -9,9 +9,6 @@
 #include "server/routes/route.h"
 #include "server/data/selection.h"
 
-CLEANUP_DEFINE(struct recording *, recording_close);
-CLEANUP_DEFINE(struct series *, series_destroy);
-
 /* What the answer is made of. */
 struct summarized {
 	const struct recording *recording;

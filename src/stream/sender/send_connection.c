@@ -1,6 +1,5 @@
 #include <string.h>
 
-#include "hosted/cleanup.h"
 #include "hosted/now.h"
 #include "stream/link/foreign_text.h"
 #include "stream/link/link_message.h"
