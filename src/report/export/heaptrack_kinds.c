@@ -251,8 +251,8 @@ static void put_kind(struct buf *buf, uint64_t size, uint32_t stack)
 static struct err *define_kind(struct heaptrack_kinds *kinds, struct buf *buf, uint64_t size,
 			       uint32_t site)
 {
-	uint32_t unused, stack;
-	const struct site *sites = recording_sites(kinds->recording, &unused);
+	uint32_t stack;
+	const struct site *sites = recording_sites(kinds->recording, NULL);
 	struct err *err = heaptrack_names_stack(kinds->names, buf, sites[site].stack, &stack);
 
 	if (err)

@@ -125,8 +125,7 @@ static struct err *put_head(struct profile *profile, const struct recording *sin
 /* Finds the locations of a stack, innermost first. */
 static struct err *find_locations(struct profile *profile, uint32_t node)
 {
-	uint32_t unused;
-	const struct stack_node *nodes = recording_stacks(profile->recording, &unused);
+	const struct stack_node *nodes = recording_stacks(profile->recording, NULL);
 	bool none = node == RECORDING_NONE;
 
 	profile->locations.count = 0;

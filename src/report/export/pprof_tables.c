@@ -158,7 +158,7 @@ static struct err *put_line(struct pprof_tables *tables, struct buf *location,
 
 static struct err *put_location(struct pprof_tables *tables, uint32_t index)
 {
-	uint32_t unused, module;
+	uint32_t module;
 	const struct recording *recording = symbolized_recording(tables->symbolized);
 	cleanup(buf_deinit) struct buf location = BUF_EMPTY;
 	const struct named_frame *frames;
@@ -167,7 +167,7 @@ static struct err *put_location(struct pprof_tables *tables, uint32_t index)
 
 	if (err)
 		return err;
-	module = recording_frames(recording, &unused)[index].module;
+	module = recording_frames(recording, NULL)[index].module;
 	protobuf_u64(&location, LOCATION_ID, (uint64_t)index + 1);
 	if (module != RECORDING_NONE) {
 		protobuf_u64(&location, LOCATION_MAPPING_ID, (uint64_t)module + 1);

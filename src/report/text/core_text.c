@@ -27,10 +27,9 @@ static size_t put_address(struct buf *buf, uint64_t pc, unsigned width, bool sho
 
 static uint64_t pc_of(const struct recording *recording, uint32_t node)
 {
-	uint32_t unused;
-	uint32_t frame = recording_stacks(recording, &unused)[node].frame;
+	uint32_t frame = recording_stacks(recording, NULL)[node].frame;
 
-	return recording_frames(recording, &unused)[frame].pc;
+	return recording_frames(recording, NULL)[frame].pc;
 }
 
 /* How many digits the longest address of the lines has. */
@@ -79,8 +78,7 @@ static struct err *put_stack(struct buf *buf, const struct style *style,
 static uint64_t missing_sizes(const struct core_view *view, uint32_t site, uint32_t count)
 {
 	const struct recording_facts *facts = recording_facts(view->recording);
-	uint32_t unused;
-	uint64_t blocks = recording_sites(view->recording, &unused)[site].leaked_blocks;
+	uint64_t blocks = recording_sites(view->recording, NULL)[site].leaked_blocks;
 
 	return facts->core && facts->core->missing && !facts->sample_mean && blocks > count
 		       ? blocks - count

@@ -266,8 +266,8 @@ static struct err *put_stack(struct buf *buf, const struct top_model *model,
 	cleanup(stack_lines_deinit) struct stack_lines lines = {0};
 	cleanup(buf_deinit) struct buf line = BUF_EMPTY;
 	const struct style style = style_of(screen);
-	uint32_t unused, stack = RECORDING_NONE;
-	const struct site *sites = recording_sites(model->recording, &unused);
+	uint32_t stack = RECORDING_NONE;
+	const struct site *sites = recording_sites(model->recording, NULL);
 	struct err *err;
 	size_t put = 1;
 

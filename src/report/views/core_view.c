@@ -1,4 +1,5 @@
 #include "report/views/core_view.h"
+#include "analysis/blocks/block_bits.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -46,7 +47,7 @@ static struct err *map_sites(const struct core_view_of *of, uint32_t **ret)
 
 static bool counts(const struct core_view_of *of, uint64_t block)
 {
-	return !of->match || of->match->words[block / 64] >> block % 64 & 1;
+	return !of->match || block_bits_has(of->match->words, block);
 }
 
 /* Sorts the sizes of all blocks by site, and those of each site by address. */

@@ -28,9 +28,9 @@ static const char *architecture(uint16_t machine)
 
 static uint32_t deepest(const struct recording *recording)
 {
-	uint32_t count, unused, depth = 0;
+	uint32_t count, depth = 0;
 	const struct site *sites = recording_sites(recording, &count);
-	const struct stack_node *stacks = recording_stacks(recording, &unused);
+	const struct stack_node *stacks = recording_stacks(recording, NULL);
 
 	for (uint32_t i = 0; i < count; i++)
 		if (sites[i].stack != RECORDING_NONE && stacks[sites[i].stack].depth > depth)

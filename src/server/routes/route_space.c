@@ -51,8 +51,7 @@ static void put_cells(struct json_writer *json, const struct asked *asked,
 	const struct space_cell *cells =
 		lane->cells ? asked->space->cells + lane->first_cell : &none;
 	uint64_t start = lane->start >> asked->space->cell;
-	uint32_t unused;
-	const struct site *sites = recording_sites(asked->dataset->recording, &unused);
+	const struct site *sites = recording_sites(asked->dataset->recording, NULL);
 
 	json_object(json);
 	json_key(json, "first");
