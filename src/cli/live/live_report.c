@@ -21,7 +21,11 @@
 #include "report/names/distinct_names.h"
 #include "report/text/live_text.h"
 
-char *live_output_name(const struct recording_facts *facts)
+/* The kernel cuts names of threads to so many bytes. */
+#define COMM_MAX 15
+
+/* The name of the first thread as the kernel has it, or the program's file name (free()). */
+static char *thread_name(const struct recording_facts *facts)
 {
 	char path[64], name[64];
 	size_t size = 0;
@@ -38,6 +42,23 @@ char *live_output_name(const struct recording_facts *facts)
 	if (*name)
 		return strdup(name);
 	return strdup(file_name(facts->program));
+}
+
+char *live_output_name(const struct recording_facts *facts)
+{
+	const char *program = file_name(facts->program);
+	const char *called = facts->arguments[0] ? file_name(facts->arguments[0]) : "";
+	auto_free char *thread = thread_name(facts);
+	char *both;
+
+	if (!thread)
+		return NULL;
+	if (strlen(thread) == COMM_MAX && !strncmp(program, thread, COMM_MAX))
+		return strdup(program);
+	// Symbolic links have other names than their files: python3, redis-server.
+	if (!*program || !strncmp(program, thread, strlen(thread)) || !strcmp(called, thread))
+		return steal(&thread);
+	return asprintf(&both, "%s (%s)", program, thread) < 0 ? NULL : both;
 }
 
 /*
@@ -79,14 +100,14 @@ static bool is_program(const struct recording_facts *facts)
 }
 
 /*
- * Opens the file of a process's reports to append to it. outfile: from the settings. name: from
- * live_output_name(). *ret: a descriptor for the caller to close.
+ * Opens the file of a process's reports to append to it. outfile: from the settings. *ret: a
+ * descriptor for the caller to close.
  */
 static struct err *live_output_open(const struct recording_facts *facts, const char *outfile,
-				    const char *name, int *ret)
+				    int *ret)
 {
 	auto_free char *path = live_output_path(facts, outfile);
-	auto_free char *harmless = strdup(name);
+	auto_free char *harmless = thread_name(facts);
 	auto_free char *longer = NULL;
 	int fd;
 
@@ -194,7 +215,7 @@ static struct err *write_at_once(const struct report *report, const char *name)
 	if (err || !here)
 		return err;
 	if (outfile)
-		err = live_output_open(recording_facts(report->recording), outfile, name, &fd);
+		err = live_output_open(recording_facts(report->recording), outfile, &fd);
 	if (err)
 		return err;
 	buf_init_fd(&out, outfile ? fd : STDERR_FILENO, outfile ? outfile : "standard error");

@@ -17,8 +17,8 @@
 #define LIVE_OUTPUT_STARTER "MALLOW_STARTER"
 
 /*
- * The name of the process as the kernel has it, or the file name of its program (free()). NULL: no
- * memory.
+ * What reports call the process: the name of its first thread, and if that is no name of the
+ * program, as node's MainThread, the file name of the program before it (free()). NULL: no memory.
  */
 char *live_output_name(const struct recording_facts *facts);
 

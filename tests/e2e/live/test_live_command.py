@@ -453,6 +453,14 @@ def test_another_standard_error(live, tmp_path, how):
     assert all(path.read_text() == "" for path in tmp_path.iterdir())
 
 
+@pytest.mark.parametrize("named, called", [
+    # As node does. Its name alone would say nothing of the program.
+    ("MainThread", f"{os.path.basename(os.path.realpath(PYTHON))} (MainThread)"), ("python", "python")])
+def test_a_thread_that_names_itself(live, named, called):
+    ran = live("--json", PYTHON, "-c", f"open('/proc/self/comm', 'w').write('{named}')", status=0)
+    assert json.loads(ran.stderr)["name"] == called
+
+
 def test_redis_by_signal(mallow, agent, tmp_path):
     """A server that handles signals itself, and is asked while it works."""
     need("redis-server")

@@ -199,7 +199,7 @@ def test_memory_of_the_process(mallow, tmp_path):
     assert memory["heap_resident_bytes"] < memory["resident_bytes"]
     text = live_report(mallow, path)
     name = open("/proc/self/comm").read().strip()
-    assert f"[mallow] live allocations of {name} (pid {os.getpid()}), by size\n" in text
+    assert f"[mallow] live allocations of toyd ({name}) (pid {os.getpid()}), by size\n" in text
     assert re.search(r"""\
 \[mallow\] heap, address space          : [\d.]+ MB
 \[mallow\] heap, resident               : [\d.]+ MB
