@@ -32,10 +32,10 @@ struct buf {
 	int failure;      /* errno, 0: none */
 	bool sink_failed; /* the sink failed, not memory */
 	/*
-	 * A text for people: whatever is written, no hidden character (base/shown_text.h) gets
-	 * out, except newlines, tabs and colours, and no line begins with a colon, as GitHub's
-	 * commands do. Set after buf_init…(). It is the net below buf_shown(), which also tells
-	 * newlines of strangers from our own.
+	 * A text for people. No hidden character (base/shown_text.h) gets out, whatever is written,
+	 * except newlines, tabs and colours. And no line begins with a colon, as GitHub's commands
+	 * do. Set after buf_init…(). This is a second line of defence: texts of strangers go
+	 * through buf_shown(), which also escapes their newlines.
 	 */
 	bool shown;
 	bool line_begun; /* shown: the last line has something besides blanks */

@@ -25,9 +25,9 @@ struct csv_writer {
 /*
  * Bytes that are not UTF-8 become U+FFFD. NULL: an empty field. A text that would be a command in
  * the log of a build machine is quoted. Unless raw: hidden characters become \xNN
- * (base/shown_text.h), and a text that a spreadsheet would run, because it, or what follows a
- * semicolon in it, begins with = + - @, a tab or CR, gets an apostrophe in front. Numbers have
- * functions of their own.
+ * (base/shown_text.h), and a text that a spreadsheet would run gets an apostrophe in front. Such a
+ * text has = + - @, a tab or CR at its start or behind a semicolon. Numbers have functions of their
+ * own.
  */
 void csv_text(struct csv_writer *csv, const char *text);
 void csv_u64(struct csv_writer *csv, uint64_t value);

@@ -1,7 +1,7 @@
 /*
- * The name of a function as DWARF has it. gcc gives a lambda that is inlined no linkage name, and
- * its class no name at all: both lambdas below would be "operator()". Such a one gets a mangled
- *name after the function that it stands in, of which every demangler makes what people read:
+ * The name of a function as DWARF has it. gcc gives an inlined lambda no linkage name, and its
+ * class no name at all: both lambdas below would be called "operator()". Such a lambda gets a
+ * mangled name made from the function that it stands in. Demanglers turn it into readable text:
  *
  *	DW_TAG_subprogram "main"
  *	  DW_TAG_structure_type

@@ -8,7 +8,8 @@
  *	nodes   0 f   1 g, parent 0   2 h, parent 1
  *	spans   0 → 0   10 → 1   20 → 2   30 → 1   50 → 0   90 → none
  *
- * Files belong to libdw, names to it or to debug_names: all live as long as both.
+ * File names belong to libdw, function names to libdw or to struct debug_names: they live as long
+ * as both.
  */
 #ifndef MALLOW_SYMBOLS_DEBUG_UNIT_H
 #define MALLOW_SYMBOLS_DEBUG_UNIT_H
@@ -63,8 +64,8 @@ struct err *debug_unit_find(struct debug_unit *unit, struct debug_split *split,
 			    struct debug_names *names, uint64_t address, struct debug_frames *ret);
 
 /*
- * Adds the address ranges of a DIE, with that value. base: where a split unit begins, by its
- * skeleton; its lists are relative to that. 0: the unit says so itself.
+ * Adds the address ranges of a DIE, with that value. base: for a split unit, the start address that
+ * its skeleton gives; the unit's range lists are relative to it. 0: the unit gives its own base.
  */
 struct err *debug_unit_add_ranges(Dwarf_Die *die, Dwarf_Addr base, uint32_t value,
 				  struct span_ranges *ranges);

@@ -5,7 +5,8 @@
  *	names of /tmp/a: /usr/lib/debug/.build-id/f7/4f….debug: No such file or directory
  *	names of /tmp/a: /tmp/a has an empty .gnu_debugdata
  *
- * Places deep below a look-up log without knowing its module: each thread has one at a time.
+ * Code deep below a look-up logs without being told the module: symbol_log_module() sets it for the
+ * thread, one at a time.
  */
 #ifndef MALLOW_SYMBOLS_SYMBOL_LOG_H
 #define MALLOW_SYMBOLS_SYMBOL_LOG_H

@@ -96,8 +96,8 @@ static_assert(offsetof(struct trace_header, cull_ns) == 120, "section 2");
 static_assert(offsetof(struct trace_header, losses) == 128, "section 2");
 
 /*
- * In the header's page, behind the live table's part of it: how many streams an ended recording has
- * at least, 4 bytes; 0: not said.
+ * Offset in the header's page, behind struct live_header, of a number of 4 bytes: an ended
+ * recording has at least so many streams. 0: not said.
  */
 #define TRACE_STREAMS_OFFSET 304
 

@@ -52,8 +52,8 @@ struct live_header {
 	uint64_t now_ticks;
 	uint64_t now_monotonic_ns;
 	/*
-	 * The report at the process's end is made by a helper. If it failed, or if nobody is left
-	 * who could say so, whoever else has the table makes it.
+	 * A helper makes the report at the process's end. If the helper failed, or if the keeper
+	 * that would say so is gone, another process that has the table makes the report.
 	 */
 	uint32_t last_report; /* enum live_last_report */
 	uint32_t keeper;      /* waits for the helper and sets last_report; 0: none */
@@ -94,8 +94,8 @@ struct live_chunk {
 #define LIVE_CHUNK_OFFSET 64
 
 /*
- * In the chunk's header, at byte 32, in place of the fields that only events need (section 10.2).
- * What is found in a core dump is put together by this.
+ * In the chunk's header, at byte 32, in place of the fields that only events need (section 10.2). A
+ * reader of a core dump finds chunks in any order, and puts them together by these fields.
  */
 struct live_place {
 	uint64_t offset;            /* of the chunk in the file */
@@ -136,9 +136,9 @@ struct live_node {
  * live = allocated - freed, not below 0. Peaks are the site's own, whenever they were.
  *
  * A site may be split: threads that would wait for each other at its sums count in parts, other
- * sites with the same node. The whole is the one with LIVE_SITE_HAS_PARTS; readers add its parts to
- * it. The whole's peak is that of all together (site_parts.h says by how much it may be too low);
- * if they have more live now, that is the peak.
+ * sites with the same node. The site with LIVE_SITE_HAS_PARTS is called the whole: readers add the
+ * sums of the parts to its own. Its peak is that of the whole and all parts together (site_parts.h
+ * says by how much it may be too low). If together they have more live now, that is the peak.
  *
  * Site 1 holds blocks whose stack is not known. If it is the only site, no stacks are recorded
  * (BACKTRACE=none): its sums are not kept, because they are the sums of all threads, and blocks

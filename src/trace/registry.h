@@ -5,10 +5,11 @@
  *   mallow run ──MALLOW_REGISTRY, a descriptor to inherit──► program ──► its children …
  *              ◄──descriptor of the recording, kind, path───
  *
- * There are two ways to it. The inherited descriptor reaches it from every namespace, as every
- * user. Where a program closes it, as sudo does, the address is left: it is abstract, so it needs
- * no file system and no rights, but the same network namespace. Everybody on the machine can see
- * the address, so each message carries the run's key. The kernel adds the sender's pid and user.
+ * A program can reach the registry in two ways. The inherited descriptor works in every namespace
+ * and for every user. Some programs close it, as sudo does; then the socket's address is left. The
+ * address is abstract: it needs no file system and no rights, but works only in the same network
+ * namespace. Everybody on the machine can see the address, so each message carries the run's key.
+ * The kernel adds the sender's pid and user.
  *
  * MALLOW_REGISTRY is "KEY:DESCRIPTOR:INODE:ADDRESS": REGISTRY_KEY_SIZE characters, two decimal
  * numbers, and the address without its leading NUL. If the descriptor is not the socket with that

@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "agent/live/live_threads.h"
-#include "agent/live/samples.h"
+#include "agent/live/live_sampled.h"
 #include "agent/live/sites.h"
 #include "live_memory_fake.h"
 

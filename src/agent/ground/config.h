@@ -39,8 +39,8 @@ static inline bool config_is_live(void)
 }
 
 /*
- * Whether the settings say where to send the recording. config.registry: `mallow run` sends it, or
- * `mallow live`.
+ * Whether the settings say where to send the recording. If config.registry is set, `mallow run` or
+ * `mallow live` sends it; else a process of the tool that the agent starts.
  */
 static inline bool config_streams(void)
 {
@@ -65,8 +65,8 @@ bool config_is_child(void);
 char **config_variables(void);
 
 /*
- * Whether "NAME=value" is for the agent and what it starts: MALLOW_…, but for MALLOW_TOKEN. That
- * is a secret, of `mallow serve` or of who sends recordings, and only the tool may need it.
+ * Whether "NAME=value" is for the agent and what it starts: every MALLOW_… except MALLOW_TOKEN. The
+ * token is a secret of `mallow serve`, or of a sender of recordings. Only the tool may need it.
  */
 bool config_is_ours(const char *entry);
 

@@ -52,8 +52,8 @@ struct link_map;
 const struct link_map *link_map_last(void);
 
 /*
- * Where the object lies, as _dl_find_object() will say: it knows an object only once that is
- * relocated. false: its ELF header is not at its load address. Makes a system call.
+ * Where the object lies. _dl_find_object() gives the same answer, but only after the loader has
+ * relocated the object. false: its ELF header is not at its load address. Makes a system call.
  */
 bool link_map_range(const struct link_map *map, uint64_t *start, uint64_t *end);
 

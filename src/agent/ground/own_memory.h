@@ -28,9 +28,9 @@ void own_memory_note(void *start, size_t size);
 bool own_memory_forget(const void *start, size_t size);
 
 /*
- * A sample looks at so many pieces of memory at most, and at so many slots (memory_use.c), to take
- * no more than a millisecond. It takes further pieces to be resident in the same proportion, and
- * counts further slots in full.
+ * A sample looks at no more pieces of memory than this, and at no more slots (memory_use.c), so
+ * that it takes no more than a millisecond. It assumes that the other pieces are resident in the
+ * same proportion, and it counts the other slots in full.
  */
 #define OWN_MEMORY_LOOKS 512
 

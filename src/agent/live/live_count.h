@@ -7,7 +7,7 @@
 #include "agent/ground/config.h"
 #include "agent/ground/next_functions.h"
 #include "agent/live/live_state.h"
-#include "agent/live/samples.h"
+#include "agent/live/live_sampled.h"
 #include "agent/live_blocks/block_table_fast.h"
 
 /* SAMPLE. */

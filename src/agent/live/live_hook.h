@@ -18,7 +18,7 @@
 
 #include "agent/event/admission.h"
 #include "agent/event/thread.h"
-#include "agent/live/samples.h"
+#include "agent/live/live_sampled.h"
 #include "base/compiler.h"
 
 /*

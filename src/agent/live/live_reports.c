@@ -7,7 +7,7 @@
 #include "agent/ground/signal_bracket.h"
 #include "agent/ground/state.h"
 #include "agent/live/live_state.h"
-#include "agent/live/samples.h"
+#include "agent/live/live_sampled.h"
 #include "agent/live_blocks/live_memory.h"
 
 #define LOOK_NS  UINT64_C(10000000)   /* between two looks, while a report waits … */

@@ -14,7 +14,7 @@
 #include "agent/ground/signal_bracket.h"
 #include "agent/live/live_count.h"
 #include "agent/live/live_stack.h"
-#include "agent/live/samples.h"
+#include "agent/live/live_sampled.h"
 #include "agent/live_blocks/live_memory.h"
 #include "agent/record/event_write.h"
 #include "agent/record/fact_record.h"

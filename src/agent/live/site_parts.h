@@ -24,7 +24,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "agent/live/samples.h"
+#include "agent/live/live_sampled.h"
 #include "base/compiler.h"
 #include "trace/live.h"
 

@@ -16,7 +16,7 @@
 #include <stdint.h>
 
 #include "agent/arch/atomic_add.h"
-#include "agent/live/samples.h"
+#include "agent/live/live_sampled.h"
 #include "agent/live/site_parts.h"
 #include "agent/live/stack_index.h"
 #include "base/compiler.h"

@@ -53,9 +53,9 @@ void fact_record_put(struct thread *thread, const struct fact_record *record);
 bool fact_record_is_event(uint8_t kind);
 
 /*
- * Counts records or events that the thread could not write. The reason is why recording stopped. If
- * it has not: if the thread still has a cursor, the file is full (STREAM_ONLY) or its file system
- * hangs (private slots); else want of memory.
+ * Counts records or events that the thread could not write, with the reason. If recording has
+ * stopped: why it stopped. Else, if the thread has no cursor: no memory. Else the file is full
+ * (STREAM_ONLY), or its file system hangs (private slots).
  */
 void fact_record_lost(const struct thread *thread, uint64_t count);
 

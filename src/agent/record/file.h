@@ -68,7 +68,7 @@ enum file_result {
 /* What is to be written. */
 enum file_use {
 	FILE_EVENTS,
-	FILE_NEEDED, /* by later events; it may take as much as STREAM_BUFFER again */
+	FILE_NEEDED, /* later events need it: for it, up to twice STREAM_BUFFER may wait */
 };
 
 /*
@@ -124,15 +124,15 @@ void file_slot_sealed(struct file *file, size_t size);
 
 /*
  * Appends a sealed chunk: its header (64 bytes) and the rest. size is that of both together, a
- * multiple of TRACE_PAGE. write: for private slots, memory for the write, which belongs to it with
- * what it points to after FILE_LATE; else NULL.
+ * multiple of TRACE_PAGE. write: memory for the write of a private slot, else NULL. After FILE_LATE
+ * this memory, and all that it points to, must not be touched until the write is done.
  */
 enum file_result file_append(struct file *file, const void *head, const void *rest, size_t size,
 			     struct timed_write *write);
 
 /*
- * Takes the list of late writes, once all are done; *ret: the first, or NULL. false: one is not.
- * Until then nothing else is written, and the file counts as full.
+ * Takes the list of late writes, once all of them are done. *ret: the first, or NULL. false: some
+ * write is not done. Until all are done, nothing else is written, and the file counts as full.
  */
 bool file_take_late(struct file *file, struct timed_write **ret);
 

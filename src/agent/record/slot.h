@@ -47,10 +47,10 @@ bool slot_open(struct thread *thread);
 bool slot_roll(struct thread *thread, size_t need, enum file_use use);
 
 /*
- * STREAM_ONLY: around writing FILE_NEEDED. slot_admit() makes all the room of the slot available,
- * and returns what slot_close_again() gets. If the file is full, the rest of the slot then stays
- * reserved: events find no room in it until slot_roll() has been allowed to go on. Otherwise events
- * would fill what was opened for definitions, and the next definition would need another chunk.
+ * STREAM_ONLY: call both around writing FILE_NEEDED. slot_admit() opens the whole slot for it. Its
+ * result is for slot_close_again(), which closes the rest of the slot if the file is full: events
+ * then find no room in it until slot_roll() succeeds. Otherwise events would fill what was opened
+ * for definitions, and the next definition would need another chunk.
  */
 struct slot_admission {
 	uint32_t sequence;
@@ -70,8 +70,8 @@ void slot_forget(struct thread *thread);
 void slot_rest(struct thread *thread);
 
 /*
- * The slot is about to leave the file (file_cut.h). What it holds now is taken care of: it will not
- * be counted as lost. Any thread may do it for any other.
+ * Marks what the slot holds now as settled, so that it will not be counted as lost. To be called
+ * before the slot leaves the file (file_cut.h), by any thread for any other.
  */
 void slot_settle(struct thread *thread);
 

@@ -1,7 +1,7 @@
 /*
  * A write that keeps the program waiting for 100 ms at most. A thread whose file system hangs
- * (frozen, FUSE, a network's) cannot be interrupted. So a process that shares our memory and
- * descriptors makes the write, as in helper.c, and the thread waits for that one.
+ * (frozen, FUSE, a network's) cannot be interrupted. So another process makes the write: it shares
+ * our memory and descriptors, as in helper.c. The thread waits for that process.
  *
  *	thread    ── clone ──► waits ───────► goes on      in 100 ms: the memory is its own again
  *	process                fstat, pwritev, exit        later: the memory belongs to the write
@@ -29,7 +29,10 @@ struct timed_write {
 	uint32_t done; /* atomic */
 	uint32_t used; /* atomic: by a caller that shares the struct with others */
 	int pid;
-	/* For the caller: the list of late ones, and whose events they hold, from where on. */
+	/*
+	 * For the caller. next: links the list of late writes. chunk: the slot whose events this
+	 * one holds. from: where in it the events begin that no earlier write had.
+	 */
 	struct timed_write *next;
 	const struct trace_chunk *chunk;
 	uint32_t from;

@@ -9,9 +9,9 @@
  *
  * A segment starts at the state of a hook's caller (pc, sp, fp) and holds the frames and words from
  * there outwards to a frame of the last stack, which it joins. stack_cache_capture() made it from a
- * walk. It may be used if the thread's last stack has the same frame in the same state, and if all
- * words, the segment's and then those of the last stack from the joined frame outwards, are still
- * in memory. So the result is exact, for the reason that stack_cache.h gives.
+ * walk. It may be used on two conditions. The thread's last stack has the joined frame in the same
+ * state. And all words are still in memory: those of the segment, and those of the last stack from
+ * the joined frame outwards. So the result is exact, for the reason that stack_cache.h gives.
  *
  * A hash of pc and sp gives two places for a segment. If a segment with that pc and sp differs from
  * memory in a word, the value in memory gives a third place: the same function at the same place of
@@ -79,8 +79,9 @@ static inline struct leaf_segment *leaf_cache_place(struct leaf_cache *leaves,
 }
 
 /*
- * Grows or pauses the cache, after LEAF_TRIES tries. After growing, a segment at another place than
- * the new size gives is not found any more, and is overwritten in time.
+ * Grows or pauses the cache, after LEAF_TRIES tries. The place of a segment depends on the size of
+ * the cache. So after growing, a segment that is not at its new place is not found any more, and is
+ * overwritten in time.
  */
 static inline void leaf_cache_judge(struct leaf_cache *leaves)
 {

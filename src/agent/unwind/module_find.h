@@ -29,8 +29,8 @@ struct module_tables {
 bool module_find_code(uint64_t address, uint64_t *start);
 
 /*
- * False: the address is in no module. may_make: by unwind_run_slow(), so that the index of a module
- * without .eh_frame_hdr can be made.
+ * False: the address is in no module. may_make: the index of a module without .eh_frame_hdr may be
+ * made now. Only for a caller that runs by unwind_run_slow().
  */
 bool module_find_tables(uint64_t address, bool may_make, struct module_tables *ret);
 

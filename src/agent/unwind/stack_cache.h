@@ -75,8 +75,8 @@ struct stack_cache {
 	uint32_t depth;
 	uint32_t settled; /* frames above this, and their words, are in top only */
 	/*
-	 * How many of the outermost frames the stream's stack has, too. The writer of events raises
-	 * it, this file only lowers it.
+	 * How many outermost frames are the same as in the stream's stack, which is the one of the
+	 * last event written. The writer of events raises it; a capture as a whole only lowers it.
 	 */
 	uint32_t shared;
 	enum unwind_end end; /* not UNWIND_COMPLETE: frames[1] is a mark */

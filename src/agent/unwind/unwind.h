@@ -56,9 +56,9 @@ enum unwind_nesting {
  * outwards from state until sp is reached or passed. The guard of the hooks thus tells a nested
  * call from a leftover of longjmp, an exception or a fiber switch.
  *
- * Two frames at sp do not count. One is the frame of the hook that asks, whose CFA is state->sp.
- * The other is a frame of code that is not a hook's (struct unwind_host): it lies where the hook's
- * frame was.
+ * Two kinds of frames at sp do not count. One is the frame of the hook that asks: its CFA is
+ * state->sp. The other is a frame of code outside of the hooks (hooks_start in struct unwind_host):
+ * the hook has returned, and this frame has taken its place on the stack.
  */
 enum unwind_nesting unwind_find_frame(const struct unwind_state *state, struct unwind_stack *stack,
 				      uint64_t sp);

@@ -1,6 +1,6 @@
 /*
  * A set of blocks, or of lives of mappings: a bit for each, as a filter makes it. NULL: all of
- *them.
+ * them.
  *
  *	BLOCK_BITS_EACH(bits, count, i)
  *		sum += blocks->size[i];

@@ -74,10 +74,10 @@ struct block_store {
 	struct address_table live;
 	VEC(struct displaced_block) displaced; /* [first_displaced …), by ticks */
 	size_t first_displaced;
-	uint64_t window;      /* how many ticks a free may be late … */
-	uint64_t narrowest;   /* … and the least that this was since a block was displaced */
-	uint64_t latest_free; /* the latest that was late … */
-	uint64_t too_late;    /* … and the earliest that was too late for that; 0: none was */
+	uint64_t window;      /* how many ticks late a free may be */
+	uint64_t narrowest;   /* the smallest window since a block was displaced */
+	uint64_t latest_free; /* the most ticks that a free within the window was late */
+	uint64_t too_late;    /* the fewest ticks that one beyond it was late; 0: none was */
 
 	VEC(uint64_t) last; /* for each thread, its latest allocation */
 	/* Blocks that ended since this was emptied, if wanted: block_times.h. */
@@ -90,8 +90,8 @@ void block_store_deinit(struct block_store *store);
 void block_store_give_back(const struct block_store *store);
 
 /*
- * How many ticks a free may be late, from now on; may be set again. false: some earlier free would
- * have been taken otherwise, so all events must be taken anew.
+ * Sets how many ticks late a free may be, from now on. It may be called again. false: with this
+ * window an earlier free would have ended another block, so all events must be taken anew.
  */
 bool block_store_set_window(struct block_store *store, uint64_t ticks);
 

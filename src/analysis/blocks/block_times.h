@@ -26,9 +26,10 @@ void block_times_deinit(struct block_times *times);
 void block_times_give_back(const struct block_times *times);
 
 /*
- * Gives the blocks that are in the store now their times by that clock, which is best the one of
- * the last call. Empties store->ended, and has it filled from now on. *columns: the store's, with
- * these times; valid until something is taken into the store.
+ * Gives the blocks that are in the store now their times by that clock. With the clock of the last
+ * call only new times are converted, with another one all. Empties store->ended, and has it filled
+ * from now on. *columns: the store's, with these times; valid until something is taken into the
+ * store.
  */
 struct err *block_times_renew(struct block_times *times, struct block_store *store,
 			      const struct tick_clock *clock, struct block_columns *columns);

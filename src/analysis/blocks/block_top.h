@@ -21,8 +21,8 @@ struct block_top {
  * Makes rows first … first + wanted - 1 of the blocks that match, as far as there are so many. They
  * are in the order of recording_block_order(), or the reverse. Looks at each block once, with all
  * processors; unless first is 0, block_nth_find() looks at them, too. first is below the number of
- * blocks that match, or 0. wanted should be some thousands: each piece of the work takes 32 bytes
- * for each.
+ * blocks that match, or 0. wanted should be no more than some thousands: each piece of the work
+ * takes 32 bytes for each wanted row.
  */
 struct err *block_top_create(const struct block_sort_keys *entries, uint64_t first, uint64_t wanted,
 			     struct block_top *ret);

@@ -1,7 +1,7 @@
 /*
  * A recording without what tells where it was made: paths (their last parts stay), arguments, the
  * environment, the host. Names of functions, threads, marks and pools stay: they are what a report
- * is about. So does a path in the name of a function, as JIT compilers write it, by its last part.
+ * is about. JIT compilers write paths into names of functions: of such a path the last part stays.
  */
 #ifndef MALLOW_ANALYSIS_NAMES_ANONYMOUS_H
 #define MALLOW_ANALYSIS_NAMES_ANONYMOUS_H
@@ -16,9 +16,9 @@
 void recording_anonymize(struct recording *recording);
 
 /*
- * Writes a text without its path: "at /home/a/my files/b.js:3" becomes "at b.js:3". Paths may have
- * blanks in them, so all goes from where the first one begins to the last '/', also what is between
- * two paths. The '/' of operator/ is none.
+ * Writes a text without its path: "at /home/a/my files/b.js:3" becomes "at b.js:3". A path may have
+ * blanks in it. So everything from the start of the first path to the last '/' is left out, also
+ * text between two paths. The '/' of operator/ does not count.
  */
 void anonymous_put(struct buf *buf, const char *text);
 

@@ -18,8 +18,8 @@ size_t function_name_bracketed(const char *text);
 size_t function_name_operator(const char *text);
 
 /*
- * Where a member function's own template arguments begin, at the end of a name without parameters,
- * if its class has some, too: "std::map<A, B>::emplace<C>". Else the end of the name.
+ * Where a member function's own template arguments begin, if its class has arguments, too: at "<C>"
+ * in "std::map<A, B>::emplace<C>". Else the end of the name. name: without parameters.
  */
 const char *function_name_method_end(const char *name);
 

@@ -9,9 +9,9 @@
 #include "analysis/names/symbolized.h"
 
 /*
- * *ret: what is allocated with that stack is such memory, if it is never freed. A stack of
- * nothing but plumbing is all the libraries' own. A frame without a name may be the reader's, if
- * its module is no plumbing; so may be what has no stack (RECORDING_NONE).
+ * *ret: whether a block with that stack is such memory, if it is never freed. It is if the stack is
+ * all plumbing. A frame without a name may be the reader's own, unless its module is plumbing. A
+ * block without a stack (RECORDING_NONE) may be the reader's, too. Both count as the reader's.
  */
 struct err *library_state_has(struct symbolized *symbolized, uint32_t stack, bool *ret);
 

@@ -20,8 +20,8 @@ struct own_code {
 	uint32_t node; /* the node of the stack that the frame is in; RECORDING_NONE: no frame */
 	bool own;      /* it is own code */
 	/*
-	 * Of own code: the call that it made there, the outermost of the frames inside of it that
-	 * has a name. NULL: it allocated by itself, or by code without names.
+	 * If own: the function that the own code called, which is the next frame inwards that has a
+	 * name. NULL: own code called the allocator itself, or only code without names.
 	 */
 	const struct named_frame *call;
 	unsigned inside; /* how many frames are inside of it */

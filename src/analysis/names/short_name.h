@@ -8,10 +8,10 @@
  *	main::$_1::operator()(int) const                              main::{lambda#2}
  *	(anonymous namespace)::f(char)                                (anon)::f
  *
- * Away go the return type, lists of parameters, inline namespaces, and of the standard library's
- * templates default arguments and types of what functions are called with. Types that somebody
- * chose stay. Two functions may have the same
- * short name: overloads, for instance.
+ * These are left out: the return type, lists of parameters, inline namespaces. Of the standard
+ * library's templates also: default arguments, and arguments of function templates that only repeat
+ * the types that they were called with. Types that somebody chose stay. Two functions may have the
+ * same short name: overloads, for instance.
  */
 #ifndef MALLOW_ANALYSIS_NAMES_SHORT_NAME_H
 #define MALLOW_ANALYSIS_NAMES_SHORT_NAME_H

@@ -72,7 +72,7 @@ struct frame_lines {
 };
 
 /*
- * recording, and what naming has, must outlive it. naming NULL: as if both its members were. A
+ * recording, and what naming has, must outlive it. naming NULL: as if all its members were NULL. A
  * symbolizer opens each file once for all recordings that it serves.
  */
 struct err *symbolized_create(const struct recording *recording, const struct naming *naming,
@@ -115,9 +115,9 @@ struct err *symbolized_symbols(struct symbolized *symbolized, uint32_t frame,
 			       const struct symbol **ret, size_t *count);
 
 /*
- * What is wrong with the file of a module's names (symbol_module_note()): as the recording says, if
- * the names are its own, else as far as is known from the frames asked for. NULL: nothing, or no
- * file was read.
+ * What is wrong with the file that a module's names come from (symbol_module_note()). If the names
+ * are the recording's own: what the recording says. Else: what was noticed while frames were looked
+ * up so far. NULL: nothing, or no file was read.
  */
 const char *symbolized_note(const struct symbolized *symbolized, uint32_t module);
 

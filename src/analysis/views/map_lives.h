@@ -13,9 +13,9 @@ struct map_life {
 	uint64_t address, length; /* bytes, as it was made */
 	uint64_t left;            /* bytes that are still mapped at the end */
 	uint32_t made;
-	uint32_t origin; /* the mmap or brk whose memory it is: made, unless mremap made it of
-			    another */
-	uint32_t gone;   /* RECORDING_NONE: some of it is there at the end */
+	/* The mmap or brk that the memory first came from; other than `made` only by mremap. */
+	uint32_t origin;
+	uint32_t gone;            /* RECORDING_NONE: some of it is there at the end */
 	uint32_t first_cut, cuts; /* what calls took of it, in the order of time */
 };
 

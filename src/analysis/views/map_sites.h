@@ -40,7 +40,8 @@ struct map_sites {
 	enum map_kind *kinds; /* of each site */
 	uint32_t count;
 	struct map_sum of[MAP_KINDS];
-	const char *allocator; /* whose MAP_KIND_ALLOCATOR is, the first one's; NULL: not known */
+	/* The allocator that made the mappings of MAP_KIND_ALLOCATOR; NULL: not known. */
+	const char *allocator;
 };
 
 /*

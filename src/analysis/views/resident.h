@@ -14,15 +14,15 @@
  * mapped: by the program itself, also by sbrk
  * others: stacks, static data, mappings of libraries
  *
- * Samples of memory tell how much is resident; nothing tells which pages are. So each part is what
- * it could be at most, and what is left is less than what there is.
+ * Samples of memory say how much is resident, not which pages. So each explained part counts as
+ * large as it could be, and the true unexplained rest may be larger than `unexplained`.
  */
 #ifndef MALLOW_ANALYSIS_VIEWS_RESIDENT_H
 #define MALLOW_ANALYSIS_VIEWS_RESIDENT_H
 
 #include "analysis/views/map_sites.h"
 
-/* Resident memory agrees with a recording unless so much, and so large a part, is beyond it. */
+/* A difference counts only above both: so many bytes, and so many percent of what is resident. */
 #define RESIDENT_LEAST   (UINT64_C(8) << 20)
 #define RESIDENT_PERCENT 10
 
@@ -50,8 +50,8 @@ struct resident {
 	uint64_t mapped;      /* beyond these, in what the program, or an allocator in it, mapped */
 	uint64_t unexplained; /* 0: it agrees */
 	/*
-	 * What the program mapped itself, known or not: no more than can have been resident, which
-	 * of reserved addresses is a small part, or nothing.
+	 * What the program mapped itself; filled even if `known` is false. Limited to what can have
+	 * been resident: of reserved address space that is little, or nothing.
 	 */
 	struct map_sum own;
 };

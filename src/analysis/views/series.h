@@ -1,6 +1,6 @@
 /*
- * Curves: what was live at the end of each of some equal steps of a span of the run, what was
- * allocated and freed within each step, all of it split by a key.
+ * Curves over a span of the run, which is cut into equal steps: what was live at the end of each
+ * step, and what was allocated and freed within it. All of it is split into groups by a key.
  *
  *	start_ns                                                      end_ns
  *	   |------ step 0 ------|------ step 1 ------|------ step 2 ------|
@@ -49,19 +49,19 @@ struct series {
 	uint32_t curve_count;
 
 	/*
-	 * When most was live in the span. By the order of events, which times do not tell if they
-	 * are equal: of the whole run it is the peak of reports.
+	 * When most was live in the span. Events with equal times count in their recorded order, so
+	 * for the whole run this is the peak that reports show.
 	 */
 	uint64_t peak_ns, peak_bytes, peak_blocks;
-	/* Whose allocation it was: indices; RECORDING_NONE: the span began with it. */
+	/* Indices, of the allocation that reached it. RECORDING_NONE: the span began with it. */
 	uint32_t peak_thread, peak_site;
 };
 
 /*
- * recording: opened with RECORDING_BLOCKS. The groups that have curves are those with most bytes
- * live on average over the span, the largest first; fates keep their order. Then come the others,
- * as one, if there are any. Groups of which nothing was live in the span are left out. Looks at
- * each block a few times, with all processors. The only error: no memory.
+ * recording: opened with RECORDING_BLOCKS. The groups with most bytes live on average over the span
+ * get curves, the largest first. By fate each group gets one, in the order of enum block_fate. All
+ * other groups share one last curve, if there are any. Groups of which nothing was live in the span
+ * are left out. Looks at each block a few times, with all processors. The only error: no memory.
  */
 struct err *series_create(const struct recording *recording, const struct series_query *query,
 			  struct series **ret);

@@ -14,7 +14,7 @@
 /* Smaller recordings have none: their events are read in no time. */
 #define SERIES_STORED_FROM 50000u /* blocks */
 
-/* Blocks that lived so long were freed late, in the stored curve and where nothing else is said. */
+/* A block that lived so long or longer was freed late: in the stored curve, and by default. */
 static inline uint64_t series_late_ns(const struct recording_facts *facts)
 {
 	return facts->duration_ns / 10;

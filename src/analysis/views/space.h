@@ -1,6 +1,6 @@
 /*
  * The blocks that keep each page: at a moment, the memory that live blocks lie in, by lanes and
- *cells, and the pages that would be empty without some of them.
+ * cells, and the pages that would be empty without some of them.
  *
  *	lane     a heap of the allocator: addresses that belong together
  *	cell     4 KiB, 64 KiB or 2 MiB of a lane

@@ -8,8 +8,8 @@
 
 /* A live block, with its bytes in memory: [address, used_end) asked for, to `end` usable. */
 struct space_block {
-	uint64_t address, used_end, end; /* without what another block of its lane has */
-	uint64_t size, slack;            /* with that */
+	uint64_t address, used_end, end; /* cut where the next block of its lane begins */
+	uint64_t size, slack;            /* not cut */
 	uint64_t allocated_ns;
 	uint32_t site;
 	uint32_t group;

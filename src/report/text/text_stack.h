@@ -19,9 +19,9 @@ void stack_named_add(struct stack_named *named, const struct named_frame *frame)
 /*
  * Writes the frames from node outwards, indented. Unless style->full, code that runs before main is
  * left out, a line that repeats (recursion) is written once with its number, and only both ends of
- * a very deep stack are shown. Of a run of plumbing (struct named_frame) one line stands there: the
- * call that own code made, or that made own code's, and how many frames it stands for. A stack of
- * nothing but plumbing is whole.
+ * a very deep stack are shown. A run of plumbing (struct named_frame) becomes one line: its
+ * outermost frame, and how many frames the line stands for. That frame is what own code called; at
+ * the outer end of a stack, it is what led to own code. A stack that is all plumbing is not folded.
  *
  * most: how many lines there are at most, 2 or more; 0: as many as a very deep stack has. The
  * innermost and the outermost own frame and the functions of `named` (NULL: none) are written even

@@ -1,4 +1,4 @@
-#include "agent/live/samples.h"
+#include "agent/live/live_sampled.h"
 
 #include "trace/live.h"
 

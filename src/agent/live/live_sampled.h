@@ -1,7 +1,7 @@
 /* SAMPLE with MODE=live: what a block counts for in the table's sums, and which blocks are samples.
  */
-#ifndef MALLOW_AGENT_LIVE_SAMPLES_H
-#define MALLOW_AGENT_LIVE_SAMPLES_H
+#ifndef MALLOW_AGENT_LIVE_LIVE_SAMPLED_H
+#define MALLOW_AGENT_LIVE_LIVE_SAMPLED_H
 
 #include <stdbool.h>
 #include <stdint.h>
