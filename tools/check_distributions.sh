@@ -50,6 +50,8 @@ for release in "$@"; do
 	debootstrap --variant=minbase --include=git,make,ca-certificates "$release" "$root" >"$log" 2>&1
 	cp -L /etc/resolv.conf "$root/etc/resolv.conf"
 	cp -L /etc/ssl/certs/ca-certificates.crt "$root/etc/ssl/certs/"
+	# As Debian's installer writes it.
+	printf '127.0.0.1\tlocalhost\n::1\tlocalhost ip6-localhost ip6-loopback\n' >"$root/etc/hosts"
 	git clone -q "$here" "$root/srv/mallow"
 	in_root "$root" 'cd /srv/mallow && make demo && make check WERROR=1' >>"$log" 2>&1 || status=1
 	grep '^failed: ' "$log" || true
