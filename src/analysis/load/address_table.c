@@ -3,6 +3,12 @@
 #include "base/compiler.h"
 #include "hosted/pages.h"
 
+/* So many regions have places: 256 MiB of them, if all of their pages are used. */
+#define REGIONS_MAX 1024
+
+#define TABLE_COUNT ((size_t)1 << (ADDRESS_BITS - ADDRESS_REGION_BITS - ADDRESS_REGIONS_BITS))
+#define TABLES_SIZE (TABLE_COUNT * sizeof(struct address_regions *))
+
 #define FIRST_BITS 10
 #define MOST_BITS  32
 
@@ -27,6 +33,12 @@ static size_t bytes(const struct address_table *table)
 
 void address_table_deinit(struct address_table *table)
 {
+	for (size_t i = 0; table->regions && i < TABLE_COUNT; i++)
+		pages_free(table->regions[i], sizeof(*table->regions[i]));
+	pages_free(table->regions, TABLES_SIZE);
+	for (size_t i = 0; i < table->places.count; i++)
+		pages_free(table->places.items[i], sizeof(struct address_places));
+	vec_deinit(&table->places);
 	pages_free(table->slots, bytes(table));
 	for (size_t i = 0; i < table->batches.count; i++)
 		pages_free(table->batches.items[i], BATCH_SIZE);
@@ -90,9 +102,58 @@ static bool take_free(struct address_table *table, uint32_t *ret)
 	return true;
 }
 
-struct live_block *address_table_put(struct address_table *table, uint64_t address)
+/* Gives the address's region places, unless there are enough. false: no memory. */
+static bool add_region(struct address_table *table, uint64_t address)
 {
-	uint32_t tag = address_table_tag(address), index, i;
+	struct address_regions **regions;
+	struct address_places **region;
+
+	if (!table->regions)
+		table->regions = pages_alloc(TABLES_SIZE);
+	if (!table->regions)
+		return false;
+	regions = &table->regions[address >> (ADDRESS_REGION_BITS + ADDRESS_REGIONS_BITS)];
+	if (!*regions)
+		*regions = pages_alloc(sizeof(**regions));
+	if (!*regions || !vec_reserve(&table->places, 1))
+		return false;
+	region = address_table_region(table, address);
+	*region = pages_alloc(sizeof(**region));
+	if (*region)
+		table->places.items[table->places.count++] = *region;
+	return *region;
+}
+
+/* The same for an address that has no place yet. NULL: it gets none. */
+static uint32_t *add_place(struct address_table *table, uint64_t address)
+{
+	if (table->regions_full || address >> ADDRESS_BITS ||
+	    address & ((1u << ADDRESS_PLACE_BITS) - 1))
+		return NULL;
+	// An address is in the slots if its region had no places before: never the one and the
+	// other.
+	table->regions_full = table->places.count == REGIONS_MAX || !add_region(table, address);
+	return address_table_place(table, address);
+}
+
+/* A block for the address, which *place is to refer to. NULL: no memory. */
+static struct live_block *new_block(struct address_table *table, uint64_t address, uint32_t *place)
+{
+	struct live_block *block;
+	uint32_t index;
+
+	if (unlikely(!take_free(table, &index)))
+		return NULL;
+	*place = index + 1;
+	block = address_table_block(table, index);
+	block->address = address;
+	block->number = 0;
+	return block;
+}
+
+static struct live_block *put_slot(struct address_table *table, uint64_t address)
+{
+	uint32_t tag = address_table_tag(address), i;
 	struct live_block *block;
 
 	if (unlikely(table->count >= table->limit) && !grow(table))
@@ -104,14 +165,23 @@ struct live_block *address_table_put(struct address_table *table, uint64_t addre
 		if (likely(block->address == address))
 			return block;
 	}
-	if (!take_free(table, &index))
+	block = new_block(table, address, &table->slots[i].block);
+	if (!block)
 		return NULL;
-	table->slots[i] = (struct live_slot){.tag = tag, .block = index + 1};
+	table->slots[i].tag = tag;
 	table->count++;
-	block = address_table_block(table, index);
-	block->address = address;
-	block->number = 0;
 	return block;
+}
+
+struct live_block *address_table_put(struct address_table *table, uint64_t address)
+{
+	uint32_t *place = address_table_place(table, address);
+
+	if (unlikely(!place))
+		place = add_place(table, address);
+	if (unlikely(!place))
+		return put_slot(table, address);
+	return *place ? address_table_block(table, *place - 1) : new_block(table, address, place);
 }
 
 /* Closes the gap: moves later slots of the run back, as far as their home slots allow. */
@@ -130,26 +200,40 @@ static void close_gap(struct address_table *table, uint32_t gap)
 	slots[gap].block = 0;
 }
 
-const struct live_block *address_table_take(struct address_table *table, uint64_t address)
+/* Makes the block that *place refers to free, and returns it. */
+static const struct live_block *end_block(struct address_table *table, uint32_t place)
+{
+	struct live_block *block = address_table_block(table, place - 1);
+
+	block->address = table->free;
+	table->free = place;
+	return block;
+}
+
+static const struct live_block *take_slot(struct address_table *table, uint64_t address)
 {
 	uint32_t tag = address_table_tag(address);
 
-	if (!table->slots)
-		return NULL;
 	for (uint32_t i = tag >> table->shift; table->slots[i].block; i = (i + 1) & mask(table)) {
 		uint32_t found = table->slots[i].block;
-		struct live_block *block;
 
-		if (table->slots[i].tag != tag)
-			continue;
-		block = address_table_block(table, found - 1);
-		if (unlikely(block->address != address))
+		if (table->slots[i].tag != tag ||
+		    unlikely(address_table_block(table, found - 1)->address != address))
 			continue;
 		close_gap(table, i);
 		table->count--;
-		block->address = table->free;
-		table->free = found;
-		return block;
+		return end_block(table, found);
 	}
 	return NULL;
+}
+
+const struct live_block *address_table_take(struct address_table *table, uint64_t address)
+{
+	uint32_t *place = address_table_place(table, address), found;
+
+	if (unlikely(!place))
+		return table->slots ? take_slot(table, address) : NULL;
+	found = *place;
+	*place = 0;
+	return likely(found) ? end_block(table, found) : NULL;
 }

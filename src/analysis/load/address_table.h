@@ -2,14 +2,19 @@
  * The blocks that are live at the present event while a recording is loaded, by address. A free
  * finds its allocation here.
  *
- *	slots, by hash of the address          blocks, by number of the slot's block
- *	  … │ tag │ block │ tag │ block │ …      … │ address, number, size, site, thread │ …
+ *	regions of 1 MiB     a place for each 16 bytes      blocks
+ *	  … │ places │ … ─►    … │ block │ 0 │ block │ … ─►  … │ address, number, size, … │ …
  *
- * The slots are a hash table with open addressing, linear probing and removal by shifting back.
- * Slots are small, so the table can be sparse and still takes half of what it would take with the
- * blocks in it. It grows without reading the blocks, and nearly all look-ups need one line of
- * memory, which was prefetched. The blocks lie close together, and the place freed last is used
- * next: programs free most of their blocks soon, so these places stay in the cache.
+ *	slots, by hash of the address
+ *	  … │ tag │ block │ tag │ block │ …             ─►
+ *
+ * Programs use again what they freed just now, and take neighbours one after the other. So places
+ * that lie together as the addresses do are nearly always in the processor's cache: a look-up waits
+ * for no memory. They take a quarter of the memory that the program had blocks in, at most, and
+ * only so much is given to them: addresses in further regions, and those that are no multiples of
+ * 16, are in a hash table. It has open addressing, linear probing and removal by shifting back.
+ *
+ * The blocks lie close together, and the one freed last is used next.
  */
 #ifndef MALLOW_ANALYSIS_LOAD_ADDRESS_TABLE_H
 #define MALLOW_ANALYSIS_LOAD_ADDRESS_TABLE_H
@@ -18,6 +23,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/compiler.h"
 #include "hosted/vec.h"
 
 #define ADDRESS_TABLE_BATCH_BITS 16 /* 2 MiB, a huge page */
@@ -35,11 +41,31 @@ struct live_slot {
 	uint32_t block; /* index plus 1; 0: a free slot */
 };
 
+#define ADDRESS_REGION_BITS  20
+#define ADDRESS_PLACE_BITS   4
+#define ADDRESS_REGIONS_BITS 16 /* regions of one table of them: 64 GiB */
+#define ADDRESS_BITS         48 /* of addresses that have places */
+#define ADDRESS_PLACES       (1u << (ADDRESS_REGION_BITS - ADDRESS_PLACE_BITS))
+
+/* Each place: a block's index plus 1, 0: none. */
+struct address_places {
+	uint32_t blocks[ADDRESS_PLACES];
+};
+
+/* NULL: the region has no places. */
+struct address_regions {
+	struct address_places *places[1u << ADDRESS_REGIONS_BITS];
+};
+
 /* Zeroed: empty. */
 struct address_table {
-	struct live_slot *slots; /* 1 << (32 - shift) of them */
+	/* 1 << (ADDRESS_BITS - ADDRESS_REGION_BITS - ADDRESS_REGIONS_BITS) of them. NULL: none. */
+	struct address_regions **regions;
+	VEC(struct address_places *) places; /* of all regions that have some */
+	bool regions_full;                   /* no further ones get places */
+	struct live_slot *slots;             /* 1 << (32 - shift) of them */
 	unsigned int shift;
-	uint32_t count;
+	uint32_t count;                   /* of blocks in slots */
 	uint32_t limit;                   /* the count at which the slots grow */
 	VEC(struct live_block *) batches; /* of 1 << ADDRESS_TABLE_BATCH_BITS blocks; never moved */
 	uint32_t free;                    /* first free place plus 1, 0: none */
@@ -60,10 +86,7 @@ struct live_block *address_table_put(struct address_table *table, uint64_t addre
  */
 const struct live_block *address_table_take(struct address_table *table, uint64_t address);
 
-/*
- * The hash of an address. Addresses are multiples of 16 and come in bursts; the multiplication
- * spreads them over the upper bits.
- */
+/* The hash of an address: the multiplication spreads it over the upper bits. */
 static inline uint32_t address_table_tag(uint64_t address)
 {
 	return (uint32_t)((address ^ address >> 32) * 0x9e3779b97f4a7c15ull >> 32);
@@ -77,16 +100,43 @@ static inline struct live_block *address_table_block(const struct address_table 
 	return &table->batches.items[index >> ADDRESS_TABLE_BATCH_BITS][at];
 }
 
+/* Where the places of the address's region are noted. NULL: it can have none, or not yet. */
+static inline struct address_places **address_table_region(const struct address_table *table,
+							   uint64_t address)
+{
+	struct address_regions *regions;
+
+	if (unlikely(!table->regions || address >> ADDRESS_BITS ||
+		     address & ((1u << ADDRESS_PLACE_BITS) - 1)))
+		return NULL;
+	regions = table->regions[address >> (ADDRESS_REGION_BITS + ADDRESS_REGIONS_BITS)];
+	return likely(regions) ? &regions->places[address >> ADDRESS_REGION_BITS &
+						  ((1u << ADDRESS_REGIONS_BITS) - 1)]
+			       : NULL;
+}
+
+/* NULL: the address has no place. */
+static inline uint32_t *address_table_place(const struct address_table *table, uint64_t address)
+{
+	struct address_places **region = address_table_region(table, address);
+
+	return likely(region && *region)
+		       ? &(*region)->blocks[address >> ADDRESS_PLACE_BITS & (ADDRESS_PLACES - 1)]
+		       : NULL;
+}
+
 /*
- * Prefetches the slot of an address that will be put or taken soon. The attribute is needed because
- * gcc takes a function that only prefetches for one without effect, and drops its calls before it
- * would inline them.
+ * Prefetches the place of an address that will be put or taken soon. The attribute is needed
+ * because gcc takes a function that only prefetches for one without effect, and drops its calls
+ * before it would inline them.
  */
 __attribute__((always_inline)) static inline void
 address_table_expect(const struct address_table *table, uint64_t address)
 {
-	if (table->slots)
-		__builtin_prefetch(&table->slots[address_table_tag(address) >> table->shift], 1);
+	uint32_t *place = address_table_place(table, address);
+
+	if (place)
+		__builtin_prefetch(place, 1);
 }
 
 /*
@@ -96,12 +146,10 @@ address_table_expect(const struct address_table *table, uint64_t address)
 __attribute__((always_inline)) static inline void
 address_table_expect_take(const struct address_table *table, uint64_t address)
 {
-	uint32_t block = 0;
+	uint32_t *place = address_table_place(table, address);
 
-	if (table->slots)
-		block = table->slots[address_table_tag(address) >> table->shift].block;
-	if (block)
-		__builtin_prefetch(address_table_block(table, block - 1), 1);
+	if (place && *place)
+		__builtin_prefetch(address_table_block(table, *place - 1), 1);
 }
 
 #endif

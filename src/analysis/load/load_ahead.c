@@ -44,39 +44,48 @@ static struct err *prepare_pool(struct load *load, struct load_stream *stream,
 	return prepare_stack(load, stream, ahead, last);
 }
 
-/* Prepares an event before its turn: its stack, and prefetches. */
+/* Prepares an event before its turn: its stack. */
 static inline struct err *prepare(struct load *load, struct load_stream *stream,
 				  struct load_event *ahead, bool *last)
 {
 	const struct decode_event *event = &ahead->event;
-	const struct address_table *live = &load->recording->blocks->store.live;
 
 	ahead->tag = stream->tag;
 	ahead->thread = stream->thread;
-	address_table_expect(live, event->block.address);
+	if (is_free(event->kind))
+		address_table_expect(&load->recording->blocks->store.live, event->block.address);
 	if (is_free(event->kind) && likely(!load->free_stacks)) {
 		ahead->node = RECORDING_NONE;
 		return NULL;
 	}
-	if (event->kind > TRACE_OP_LAST_ALLOCATION && !is_free(event->kind))
-		address_table_expect(live, event->block.old_address);
 	return prepare_stack(load, stream, ahead, last);
 }
 
-/* Counts the decoded events, and prefetches what could not be prefetched earlier. */
+/* Counts the decoded events: those of one thread together, which is nearly always the batch. */
 static void note_batch(struct load *load, uint32_t index)
 {
 	const struct load_stream *stream = &load->streams[index];
 	const struct load_event *end = stream->events + stream->count;
-	struct recording *recording = load->recording;
+	struct recorded_thread *threads = load->recording->tables->threads.items;
 
-	recording->facts.events += stream->count;
-	for (const struct load_event *ahead = stream->events; ahead < end; ahead++) {
-		recording->tables->threads.items[ahead->thread].events++;
-		load_note_time(load, ahead->thread, ahead->event.time);
-		if (is_free(ahead->event.kind))
-			address_table_expect_take(&recording->blocks->store.live,
-						  ahead->event.block.address);
+	load->recording->facts.events += stream->count;
+	for (const struct load_event *ahead = stream->events; ahead < end;) {
+		const struct load_event *from = ahead;
+		uint32_t thread = ahead->thread;
+		uint64_t first = UINT64_MAX, last = 0;
+
+		for (; ahead < end && ahead->thread == thread; ahead++) {
+			uint64_t time = ahead->event.time;
+
+			first = time < first ? time : first;
+			last = time > last ? time : last;
+			if (is_free(ahead->event.kind))
+				address_table_expect_take(&load->recording->blocks->store.live,
+							  ahead->event.block.address);
+		}
+		threads[thread].events += (uint64_t)(ahead - from);
+		load_note_time(load, thread, first);
+		load_note_time(load, thread, last);
 	}
 }
 
