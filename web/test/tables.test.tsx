@@ -63,6 +63,8 @@ test('the key of a row of sums', () => {
 	const sums = table([1, 0], ['first', 'second']);
 	expect(keyOf(sums, 0)).toEqual({ name: 'second', file: 'b.c', line: 2, call: null, stack: 71, thread: null });
 	expect(siteRow(sums, 1, 'site')).toEqual({ sel: '70', by: 'site', name: 'first', file: 'a.c', line: 1, call: null, row: 1, sums });
+	const culled = table([null], ['first thread']);
+	expect([keyOf(culled, 0).name, siteRow(culled, 0, 'thread').sel]).toEqual(['[culled]', '']);
 	expect([siteRow(sums, 1, 'function').sel, siteRow(table([0], [null]), 0, 'module').sel]).toEqual(['first', '']);
 	expect([toStack(70), toStack(null)].map(({ view }) => view)).toEqual([{ sel: '70' }, { sel: '' }]);
 });

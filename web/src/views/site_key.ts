@@ -30,16 +30,17 @@ export interface SiteRow {
 /** What a row is called, and where that is. */
 export function keyOf(sums: SumsTable, row: number): Pick<SiteRow, 'name' | 'file' | 'line' | 'call'> & { stack: number | null; thread: number | null } {
 	const keys = sums.keys[0]!;
-	const key = sums.key[row] ?? 0;
+	const key = sums.key[row] ?? -1;
 	return {
-		name: keys.name[key] ?? null, file: keys.file?.[key] ?? null, line: keys.line?.[key] ?? null, call: keys.call?.[key] ?? null,
+		// No key: allocations that were only counted, by nobody knows which thread. As in reports.
+		name: key < 0 ? '[culled]' : keys.name[key] ?? null, file: keys.file?.[key] ?? null, line: keys.line?.[key] ?? null, call: keys.call?.[key] ?? null,
 		stack: keys.backtrace_id?.[key] ?? null, thread: keys.thread?.[key] ?? null,
 	};
 }
 
 export function siteRow(sums: SumsTable, row: number, by: By): SiteRow {
 	const { stack, thread, ...key } = keyOf(sums, row);
-	const sel = by === 'site' ? String(stack ?? '') : by === 'thread' ? String(thread ?? key.name ?? '') : (key.name ?? '');
+	const sel = sums.key[row] === null ? '' : by === 'site' ? String(stack ?? '') : by === 'thread' ? String(thread ?? key.name ?? '') : (key.name ?? '');
 	return { ...key, sel, by, row, sums };
 }
 
