@@ -1,9 +1,12 @@
 """mallow memleak without a process: the kernel's own memory."""
+import fcntl
 import json
 import os
+import pathlib
 import re
 import signal
 import subprocess
+import tempfile
 import time
 
 import pytest
@@ -21,7 +24,11 @@ PAGE = 4096
 
 @pytest.fixture(autouse=True)
 def bpf():
+    """One test at a time on this machine: a trace of the kernel sees the eventfds of all."""
     need_bpf()
+    with open(pathlib.Path(tempfile.gettempdir()) / "mallow-traced-kernel.lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
 
 
 def of_eventfds(report):
