@@ -24,6 +24,12 @@ struct thread {
 	uint64_t began_ns, alignment;
 	uint64_t arguments[6]; /* of mmap and mremap */
 	uint32_t generation;   /* of the libraries, when the last stack was taken */
+	/* walk_thread(): where it stops, and what it found. */
+	uint64_t walk_until;  /* at a frame with this sp or a higher one */
+	uint64_t walk_sp;     /* of the frame that it came to */
+	uint64_t walk_hash;   /* of the frames */
+	uint32_t walk_frames; /* how many */
+	uint32_t walk_end;    /* enum stack_end */
 	uint64_t frames[STACK_FRAMES_MAX];
 };
 

@@ -101,15 +101,16 @@ static __always_inline void ask_for_code(void)
  */
 __noinline uint32_t take_stack(struct thread *thread, uint64_t pc, uint64_t sp, uint64_t fp)
 {
-	struct walk walk = {.pc = pc, .sp = sp, .fp = fp, .until = UINT64_MAX, .thread = thread};
+	uint32_t end;
 
 	if (!thread || !settings.depth)
 		return STACK_NONE;
 	thread->generation = state.generation;
-	walk_run(&walk, settings.depth);
-	if (walk.end == STACK_UNMAPPED)
+	thread->walk_until = UINT64_MAX;
+	end = walk_thread(thread, pc, sp, fp, settings.depth);
+	if (end == STACK_UNMAPPED)
 		ask_for_code();
-	return stack_number(walk.hash + walk.end, thread->frames, walk.count, walk.end);
+	return stack_number(thread->walk_hash + end, thread->frames, thread->walk_frames, end);
 }
 
 static __always_inline bool in_range(uint64_t size)
@@ -130,13 +131,13 @@ static __always_inline bool on_signal_stack(const struct task_struct *task, uint
  */
 __noinline uint32_t is_inside(struct thread *thread, uint64_t sp, uint64_t fp)
 {
-	struct walk walk = {.sp = sp + 8, .fp = fp, .thread = thread};
+	uint64_t pc;
 
-	if (!thread || !read_word(sp, &walk.pc))
+	if (!thread || !read_word(sp, &pc))
 		return 0;
-	walk.until = thread->sp + 8;
-	walk_run(&walk, ALLOCATOR_FRAMES_MAX);
-	return walk.sp == walk.until;
+	thread->walk_until = thread->sp + 8;
+	walk_thread(thread, pc, sp + 8, fp, ALLOCATOR_FRAMES_MAX);
+	return thread->walk_sp == thread->walk_until;
 }
 
 /*
@@ -370,15 +371,16 @@ static __always_inline uint32_t stack_of_call(struct thread *thread, const struc
  */
 __noinline uint32_t is_thread_ending(struct thread *thread, uint64_t sp, uint64_t fp)
 {
-	struct walk walk = {.sp = sp + 8, .fp = fp, .until = UINT64_MAX, .thread = thread};
 	uint32_t foreign = 0;
+	uint64_t pc;
 
-	if (!thread || !read_word(sp, &walk.pc))
+	if (!thread || !read_word(sp, &pc))
 		return 0;
-	walk_run(&walk, END_FRAMES_MAX);
-	for (uint32_t i = 0; i < END_FRAMES_MAX && i < walk.count; i++)
+	thread->walk_until = UINT64_MAX;
+	walk_thread(thread, pc, sp + 8, fp, END_FRAMES_MAX);
+	for (uint32_t i = 0; i < END_FRAMES_MAX && i < thread->walk_frames; i++)
 		foreign |= !in_allocator(thread->frames[i]);
-	return walk.end == STACK_WHOLE && !foreign;
+	return thread->walk_end == STACK_WHOLE && !foreign;
 }
 
 /* With settings.record: a block is freed, unless that is another call's business. */

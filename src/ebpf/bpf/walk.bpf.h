@@ -356,13 +356,26 @@ static long walk_step(uint32_t index, struct walk *walk)
 }
 
 /*
- * Walks from the frame of these registers outwards; the frames are in walk->thread->frames. most:
- * frames, at most STACK_FRAMES_MAX.
+ * Walks from the frame of these registers outwards, until thread->walk_until; what it finds is in
+ * the thread, too. most: frames, at most STACK_FRAMES_MAX. Returns enum stack_end.
+ *
+ * A global function, and the only one that walks: so the verifier looks at a step once in each
+ * program, and not once for each caller.
  */
-static __always_inline void walk_run(struct walk *walk, uint32_t most)
+__noinline uint32_t walk_thread(struct thread *thread, uint64_t pc, uint64_t sp, uint64_t fp,
+				uint32_t most)
 {
-	walk->end = STACK_TOO_DEEP;
-	bpf_loop(most, walk_step, walk, 0);
+	struct walk walk = {.pc = pc, .sp = sp, .fp = fp, .end = STACK_TOO_DEEP, .thread = thread};
+
+	if (!thread)
+		return STACK_UNMAPPED;
+	walk.until = thread->walk_until;
+	bpf_loop(most, walk_step, &walk, 0);
+	thread->walk_sp = walk.sp;
+	thread->walk_hash = walk.hash;
+	thread->walk_frames = walk.count;
+	thread->walk_end = walk.end;
+	return walk.end;
 }
 
 #endif
