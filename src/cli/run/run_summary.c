@@ -171,9 +171,11 @@ static void put_main(struct buf *buf, const struct style *style, const struct ru
 }
 
 /* Says what the recordings of the other programs cannot show: each text once. */
-static void put_unseen(struct buf *buf, const struct style *style, const struct image *images,
-		       size_t count)
+static struct err *put_unseen(struct buf *buf, const struct style *style,
+			      const struct image *images, size_t count)
 {
+	cleanup(buf_deinit) struct buf text = BUF_EMPTY;
+	const char *string;
 	size_t texts = 0;
 
 	for (size_t i = 0; i < count; i++) {
@@ -186,31 +188,36 @@ static void put_unseen(struct buf *buf, const struct style *style, const struct 
 		if (said || ++texts > UNSEEN_SHOWN)
 			continue;
 		buf_text(buf, texts == 1 ? "\n" : "");
-		style_begin(buf, style, STYLE_WARN);
-		buf_text(buf, "  ! ");
-		style_safe_text(buf, name_of(&images[i]), strlen(name_of(&images[i])));
-		buf_printf(buf, " (%" PRIu32 "): %s", images[i].pid, images[i].unseen);
-		style_end(buf, style);
-		buf_char(buf, '\n');
+		text.size = 0;
+		style_safe_text(&text, name_of(&images[i]), strlen(name_of(&images[i])));
+		buf_printf(&text, " (%" PRIu32 "): %s", images[i].pid, images[i].unseen);
+		string = buf_string(&text);
+		if (!string)
+			return err_no_memory();
+		style_warning(buf, style, string);
 	}
 	if (texts > UNSEEN_SHOWN)
 		buf_printf(buf, "  ! … %zu more: mallow info says which\n", texts - UNSEEN_SHOWN);
+	return NULL;
 }
 
 /* A program that only the registry knows of. Not if the text says it already. */
 static struct err *put_started(struct buf *buf, const struct style *style, const char *started)
 {
-	cleanup(buf_deinit) struct buf text = BUF_EMPTY;
+	cleanup(buf_deinit) struct buf text = BUF_EMPTY, line = BUF_EMPTY;
 	struct err *err = started_program_put(&text, started);
+	struct style plain = *style;
 
 	if (err)
 		return err;
-	if (buf->size && memmem(buf->data, buf->size, buf_string(&text), text.size))
+	// As it stands there: in lines of the same width. The text may go on there.
+	plain.colour = false;
+	style_warning(&line, &plain, buf_string(&text));
+	if (!buf_string(&line))
+		return err_no_memory();
+	if (buf->size && memmem(buf->data, buf->size, line.data, line.size - 1))
 		return NULL;
-	style_begin(buf, style, STYLE_WARN);
-	buf_printf(buf, "  ! %s", buf_string(&text));
-	style_end(buf, style);
-	buf_char(buf, '\n');
+	style_warning(buf, style, buf_string(&text));
 	return NULL;
 }
 
@@ -368,7 +375,7 @@ static void print_summary(struct summary *summary)
 	buf_init_fd(&buf, STDERR_FILENO, "standard error");
 	buf.shown = true;
 	qsort(summary->images, summary->count, sizeof(*summary->images), by_peak);
-	put_unseen(main, &summary->style, summary->images + 1, summary->count - 1);
+	cli_report_err(put_unseen(main, &summary->style, summary->images + 1, summary->count - 1));
 	for (size_t i = 0; i < summary->started_count && i < UNSEEN_SHOWN; i++)
 		cli_report_err(put_started(main, &summary->style, summary->started[i]));
 	buf_append(&buf, main);

@@ -9,60 +9,13 @@
 
 #define INDENT 5 /* of a finding's second line */
 
-/* The end of the word at text: a blank that is in no quotes, or the end of the text. */
-static const char *word_end(const char *text, bool quotes)
-{
-	bool quoted = false;
-
-	for (; *text && (quoted || *text != ' '); text++)
-		quoted ^= quotes && *text == '\'';
-	return text;
-}
-
-/*
- * Writes a text in lines of at most width columns (0: in one line), broken between words. indent:
- * of the lines after the first. command: a word in quotes is one word, and a broken line ends in a
- * backslash, so that a shell reads it as one.
- */
-static void put_wrapped(struct buf *buf, const char *text, size_t column, size_t width,
-			size_t indent, bool command)
-{
-	size_t mark = command ? strlen(" \\") : 0;
-	bool first = true;
-
-	while (*text) {
-		size_t blanks = strspn(text, " ");
-		const char *end = word_end(text + blanks, command);
-		size_t columns = style_columns(text, (size_t)(end - text));
-		size_t tail = *end ? mark : 0;
-
-		if (!first && width && column + columns + tail > width) {
-			buf_text(buf, command ? " \\\n" : "\n");
-			buf_repeat(buf, ' ', indent);
-			text += blanks;
-			columns -= blanks;
-			column = indent;
-		}
-		buf_put(buf, text, (size_t)(end - text));
-		column += columns;
-		text = end;
-		first = false;
-	}
-	buf_char(buf, '\n');
-}
-
-static size_t width_of(const struct style *style)
-{
-	return style->full ? 0 : style->width;
-}
-
 /* Writes the text of a buffer as lines, and empties it. */
 static void put_sentence(struct buf *buf, const struct style *style, struct buf *text)
 {
 	const char *string = buf_string(text);
 
 	if (string && *string)
-		put_wrapped(buf, string, 0, width_of(style), 0, false);
+		style_wrap(buf, style, string, 0, 0, false);
 	text->size = 0;
 }
 
@@ -93,7 +46,7 @@ static void put_finding(struct buf *buf, const struct style *style,
 	finding_sentence_write(&text, &plain, recording, finding);
 	string = buf_string(&text);
 	buf_printf(buf, "%3u. ", number);
-	put_wrapped(buf, string ? string : "", INDENT, width_of(style), INDENT, false);
+	style_wrap(buf, style, string ? string : "", INDENT, INDENT, false);
 	if (!finding_has_command(finding))
 		return;
 	text.size = 0;
@@ -101,7 +54,7 @@ static void put_finding(struct buf *buf, const struct style *style,
 	string = buf_string(&text);
 	buf_repeat(buf, ' ', INDENT);
 	style_begin(buf, style, STYLE_DIM);
-	put_wrapped(buf, string ? string : "", INDENT, width_of(style), INDENT + 2, true);
+	style_wrap(buf, style, string ? string : "", INDENT, INDENT + 2, true);
 	style_end(buf, style);
 }
 

@@ -42,4 +42,15 @@ void style_safe_text(struct buf *buf, const char *text, size_t size);
  */
 size_t style_columns(const char *text, size_t size);
 
+/*
+ * Writes a text and a newline, in lines of the style's width, broken between words. column: where
+ * the first line goes on. indent: of the lines after it. command: a word in quotes is one word, and
+ * a broken line ends in a backslash, so that a shell reads it as one.
+ */
+void style_wrap(struct buf *buf, const struct style *style, const char *text, size_t column,
+		size_t indent, bool command);
+
+/* Writes a warning and a newline, wrapped: "  ! ", and the text, which is safe already. */
+void style_warning(struct buf *buf, const struct style *style, const char *text);
+
 #endif

@@ -135,11 +135,14 @@ void unseen_write(struct buf *buf, const struct style *style, const struct recor
 	const struct unseen *list = list_of(buf, facts, &count);
 
 	for (uint32_t i = 0; i < count && i < SHOWN; i++) {
-		style_begin(buf, style, STYLE_WARN);
-		buf_text(buf, "  ! ");
-		unseen_put(buf, facts, &list[i]);
-		style_end(buf, style);
-		buf_char(buf, '\n');
+		cleanup(buf_deinit) struct buf text = BUF_EMPTY;
+		const char *string;
+
+		unseen_put(&text, facts, &list[i]);
+		string = buf_string(&text);
+		if (!string && !buf->failure)
+			buf->failure = text.failure;
+		style_warning(buf, style, string ? string : "");
 	}
 	if (count > SHOWN)
 		buf_printf(buf, "  ! … %" PRIu32 " more: mallow info --json lists all\n",

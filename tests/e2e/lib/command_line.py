@@ -28,6 +28,11 @@ def read_until(master, word):
     return output
 
 
+def unwrapped(text):
+    """A text whose warnings ("  ! …") are a line each, however wide the terminal was."""
+    return text.replace("\n    ", " ")
+
+
 def on_terminal(command, columns=80, env=None, rows=50):
     """Runs a command with a terminal as output; what it printed, lines without carriage return."""
     import fcntl

@@ -7,6 +7,7 @@ import subprocess
 import pytest
 
 import mallow_reader
+from command_line import unwrapped
 from conftest import clean_environment, need
 
 NOBODY = 65534
@@ -57,7 +58,7 @@ def listed(stderr):
 
 def unseen(stderr):
     """{program: why}: what the summary says of programs that were not recorded."""
-    return dict(re.findall(r"^  ! (?:.* \(\d+\): )?(\S+) was not recorded(?:, nor what it started)?: (.*)$", stderr, re.M))
+    return dict(re.findall(r"^  ! (?:.* \(\d+\): )?(\S+) was not recorded(?:, nor what it started)?: (.*)$", unwrapped(stderr), re.M))
 
 
 def is_finished(path):
@@ -110,7 +111,8 @@ def test_no_place_for_a_recording(count, run, root, tool):
     script = ("import os, subprocess\nos.environ['MALLOW_OUTPUT'] = '/proc/none/r.mallow'\n"
               f"for i in range({count}):\n    subprocess.run(['sleep', '0'])")
     ran = run("-o", "r.mallow", "/usr/bin/python3", "-c", script)
-    lines = re.findall(r"^  ! sleep was not recorded: it could not create '/proc/none/r\.mallow\.\S+'$", ran.stderr, re.M)
+    lines = re.findall(r"^  ! sleep was not recorded: it could not create '/proc/none/r\.mallow\.\S+'$",
+                       unwrapped(ran.stderr), re.M)
     assert len(lines) == count, ran.stderr
     assert is_finished(root / "r.mallow")
     facts = tool.info(root / "r.mallow")["unseen"]
@@ -246,7 +248,7 @@ def test_programs_that_are_not_recorded(starter, run, root, tool):
     (root / "risen").chmod(0o4755)
     ran = run(*starter)
     said = unseen(ran.stderr)
-    assert len(re.findall("^  ! .*fixed was not recorded", ran.stderr, re.M)) == 1, ran.stderr
+    assert len(re.findall("^  ! .*fixed was not recorded", unwrapped(ran.stderr), re.M)) == 1, ran.stderr
     assert said == {"fixed": "it is statically linked", "script": "it is statically linked",
                     "risen": "it gains privileges, and the system then preloads nothing"}
     assert any(one["object"] == "./fixed" for path in root.glob("*.mallow") for one in tool.info(path)["unseen"])
@@ -285,7 +287,7 @@ def test_executed_by_descriptors(run, root):
     subprocess.run(["gcc", "-w", "-D_GNU_SOURCE", "-o", root / "starts", source], check=True)
     why = "it is statically linked"
     ran = run("./starts")
-    assert sorted(re.findall(r"^  ! (.*) was not recorded: (.*)$", ran.stderr, re.M)) == \
+    assert sorted(re.findall(r"^  ! (.*) was not recorded: (.*)$", unwrapped(ran.stderr), re.M)) == \
         [("fixed", why), ("memfd:made (deleted)", why)], ran.stderr
 
 

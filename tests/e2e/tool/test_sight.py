@@ -7,6 +7,7 @@ import subprocess
 import pytest
 
 import mallow_reader
+from command_line import on_terminal, unwrapped
 from conftest import clean_environment, need
 from recording_writer import ChunkWriter, Writer, zigzag
 from servers import serve  # noqa: F401
@@ -102,6 +103,9 @@ def test_a_malloc_of_its_own(programs, record, tool, mallow, serve, tmp_path):
     report = tool("report", path).stdout
     assert f"not all of its memory was seen\n  ! {SAYS}" in report and "No allocation was seen." in report
     assert "Nothing was allocated" not in report and "complete" not in report
+    shown = on_terminal([mallow, "report", "--color=never", path])
+    warning = shown[shown.index("  ! "):shown.index("\n\n")]
+    assert SAYS in unwrapped(warning) and max(map(len, warning.splitlines())) <= 80
     info = tool("info", path).stdout
     assert "complete   yes, but not all memory was seen\n" in info and f"  ! {SAYS}" in info
     for said in (tool.info(path), tool.report(path)):
@@ -127,7 +131,8 @@ def test_each_recording_of_a_run(programs, record):
     """What another program of the run cannot show is said, too, if a child has the most memory."""
     recorded = record([programs / "own", "sort", "/etc/passwd"], bare=False)
     assert "mallow: sort /etc/passwd" in recorded.stderr
-    assert [line for line in recorded.stderr.splitlines() if SAYS in line and line.startswith("  ! own (")]
+    assert [line for line in unwrapped(recorded.stderr).splitlines()
+            if SAYS in line and line.startswith("  ! own (")]
 
 
 @pytest.mark.parametrize("bare", [True, False])
