@@ -260,16 +260,20 @@ static int run_serve(const struct command *command, const struct options *given)
 	}
 	if (geteuid() == 0 || trust.has_user || trust.all)
 		byte_source_refuse_links();
-	err = start_gathering(options, &trust, &gathering);
-	if (!err)
-		err = with_gathered(options, &operands);
-	if (!err)
-		err = catalog_create(&kept, &catalog);
+	err = catalog_create(&kept, &catalog);
 	if (err)
 		return cli_report_err(err);
 	for (int i = 0; i < options->operand_count; i++)
 		if (!add_recordings(options->operands[i], false, catalog))
 			return CLI_FAILED;
+	// Only now: this makes the directory.
+	err = start_gathering(options, &trust, &gathering);
+	if (!err)
+		err = with_gathered(options, &operands);
+	if (err)
+		return cli_report_err(err);
+	if (options->values[GATHER] && !add_recordings(options->values[GATHER], false, catalog))
+		return CLI_FAILED;
 	catalog_watch(catalog, look_at_directories, &watched);
 	return serving_run(&serving, catalog);
 }

@@ -199,3 +199,9 @@ def test_the_web_interface_receives(mallow, tmp_path):
         server.wait_for("complete: ")
         wait_for(lambda: ask("/data/last/summary")["facts"]["ended"], 20)
         assert server.end() == 0
+
+
+def test_a_wrong_operand_makes_nothing(mallow, tmp_path):
+    ran = subprocess.run([mallow, "serve", "--port", "0", "--gather", tmp_path / "gathered", tmp_path / "none"],
+                         capture_output=True, text=True, env=clean_environment(), timeout=30)
+    assert ran.returncode == 1 and "none" in ran.stderr and not (tmp_path / "gathered").exists()
