@@ -16,13 +16,11 @@
 #include "server/data/source_file.h"
 #include "symbols/symbolizer.h"
 
-#define COMPRESS_CHOICES "auto always never"
-
 #define COMPRESS_OPTION                                                                            \
 	{                                                                                          \
 		.name = "compress", .value = "WHEN",                                               \
 		.text = "compress the events; auto: from 1 MiB of them on",                        \
-		.choices = COMPRESS_CHOICES                                                        \
+		.choices = "auto always never" /* in the order of enum finish_compress */          \
 	}
 
 /*
