@@ -84,6 +84,8 @@ class Shell:
             if ended:
                 text = text[:ended.start()] + text[ended.end():]
                 if not command.endswith("&") or not lines or matches(lines, text):
+                    # Whoever types has seen the line, and the program has done something by then.
+                    time.sleep(command.endswith("&"))
                     return int(ended[1]), text
                 give_up = min(give_up, time.monotonic() + 60)
             time.sleep(0.05)
