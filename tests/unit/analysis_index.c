@@ -269,7 +269,7 @@ static void open_by_index(void **state)
 	check_opened(&writer, RECORDING_BLOCKS, false, blocks);
 	trace_writer_deinit(&writer);
 	buf_deinit(&payload);
-	// An index without run facts: for these the events are read->
+	// An index without run facts: for these the events are read.
 	pack(expected, &payload);
 	sample->write(&writer);
 	add_index(&writer, &payload, 0);
