@@ -53,7 +53,7 @@ def private_bytes(pid):
 def open_recording(place, path, *words):
     """(wall seconds, the most private memory that was seen)"""
     most, begin = 0, time.monotonic()
-    process = subprocess.Popen([place.mallow, "report", *(words or ["--errors"]), path], text=True,
+    process = subprocess.Popen([place.mallow, "report", *(words or ["--by", "size"]), path], text=True,
                                env=measuring.clean_environment({}), stdout=subprocess.DEVNULL,
                                stderr=subprocess.PIPE)
     while process.poll() is None:
