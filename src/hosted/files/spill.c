@@ -9,9 +9,11 @@
 
 #include "hosted/files/cache_folder.h"
 #include "hosted/files/file_room.h"
+#include "hosted/proc.h"
 
 #define PAGE         4096
 #define MEMORY_SHARE 16 /* of this machine's memory, tables may have one part as pages */
+#define FREE_SHARE   4  /* the same of what is free: spill_use_free_memory() */
 
 size_t spill_pages_max = (size_t)192 << 20;
 
@@ -31,6 +33,15 @@ static size_t pages_max(void)
 	if (getrlimit(RLIMIT_DATA, &limit) == 0 && limit.rlim_cur < memory)
 		memory = limit.rlim_cur;
 	return max < memory / MEMORY_SHARE ? max : memory / MEMORY_SHARE;
+}
+
+void spill_use_free_memory(void)
+{
+	uint64_t available = available_memory();
+	size_t pages = available < SIZE_MAX ? (size_t)available / FREE_SHARE : 0;
+
+	if (pages > spill_pages_max)
+		spill_pages_max = pages;
 }
 
 /* Whether so many more bytes may be SPILL_PAGES. */
@@ -100,9 +111,11 @@ static bool move_to_file(struct spill *spill, size_t size)
 
 static bool move_to_pages(struct spill *spill, size_t size)
 {
-	return move_to(spill,
-		       mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0),
-		       size, SPILL_PAGES, -1);
+	if (!move_to(spill,
+		     mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0),
+		     size, SPILL_PAGES, -1))
+		return false;
+	return true;
 }
 
 static bool grow_in_place(struct spill *spill, size_t size)

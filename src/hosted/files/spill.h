@@ -27,6 +27,12 @@
  */
 extern size_t spill_pages_max;
 
+/*
+ * Raises spill_pages_max to a quarter of what is free now; it stays less where memory is small: for
+ * a command that soon ends. Not while another thread uses tables.
+ */
+void spill_use_free_memory(void);
+
 enum spill_kind { SPILL_HEAP, SPILL_PAGES, SPILL_FILE };
 
 /* Zeroed: empty. */
