@@ -250,8 +250,12 @@ enum recording_needs {
 	RECORDING_CHECKED = 4,
 	RECORDING_LIVE_LINE = 8,    /* what was live over time: live_line.h */
 	RECORDING_HEAP_ERRORS = 16, /* recording_heap_errors() */
-	/* recording_run_facts(): from an index, else of the blocks. */
+	/*
+	 * recording_run_facts(): from an index, else of the events. With blocks, errors of the heap
+	 * are among them only if these are needed, too.
+	 */
 	RECORDING_RUN_FACTS = 32,
+	RECORDING_CURVE = 64, /* with run facts that are made of events: series_keep() */
 };
 
 /*

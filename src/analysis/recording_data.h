@@ -85,8 +85,7 @@ struct recording_blocks {
 	struct block_store store;
 	struct block_cache *cache;          /* NULL: blocks were not needed */
 	struct index_mapping index_mapping; /* has the columns if they come from an index file */
-	bool for_facts;                     /* they are there for nothing else */
-	bool watched; /* live_line or heap_errors is to be filled: load_watch.c */
+	bool watched; /* live_line is to be filled, or has a moment: load_watch.c */
 	struct live_line live_line;
 	struct heap_errors heap_errors;
 };

@@ -112,6 +112,49 @@ static void many_regions(void **state)
 	address_table_deinit(&table);
 }
 
+static void cover(struct address_table *table, uint64_t address, uint64_t size)
+{
+	struct live_block *block = address_table_put(table, address);
+
+	block->number = 1;
+	block->size = size;
+}
+
+static bool may(const struct address_table *table, uint64_t address)
+{
+	return address_table_may_cover(table, address, 2 << ADDRESS_REGION_BITS);
+}
+
+/* Which addresses lie in a block; not sure is where the block below is far, or in no order. */
+static void may_cover(void **state)
+{
+	const uint64_t base = UINT64_C(0x7f00) << ADDRESS_REGION_BITS,
+		       region = 1 << ADDRESS_REGION_BITS;
+	struct address_table table = {0};
+	uint32_t next = 0;
+
+	assert_false(may(&table, 8));
+	cover(&table, base + 64, 100);
+	cover(&table, base + 3 * region - 32, 2 * region);
+	assert_false(may(&table, base + 63));
+	assert_false(may(&table, base + 64));
+	assert_true(may(&table, base + 65));
+	assert_true(may(&table, base + 163));
+	assert_false(may(&table, base + 164));
+	assert_false(may(&table, base + 2 * region));
+	assert_true(may(&table, base + 5 * region - 33));
+	assert_false(may(&table, base + 5 * region - 32));
+	assert_false(may(&table, base + 99 * region));
+	assert_true(address_table_may_cover(&table, base + 99 * region, 100 * region));
+	assert_true(may(&table, UINT64_MAX));
+	address_table_take(&table, base + 64);
+	assert_int_equal(address_table_next(&table, &next)->size, 2 * region);
+	assert_null(address_table_next(&table, &next));
+	cover(&table, base + 1, 1);
+	assert_true(may(&table, base + 64));
+	address_table_deinit(&table);
+}
+
 static void empty(void **state)
 {
 	struct address_table table = {0};
@@ -125,6 +168,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(like_an_array),
 		cmocka_unit_test(many_regions),
+		cmocka_unit_test(may_cover),
 		cmocka_unit_test(empty),
 	};
 

@@ -133,7 +133,8 @@ static void follow(const char *path, uint64_t seed, bool busy)
 						: random.item_count;
 	looked = random_recording_draw(&random, 2);
 	if (looked)
-		needs = random_recording_draw(&random, 3) ? RECORDING_BLOCKS : RECORDING_SUMS;
+		needs = random_recording_draw(&random, 3) ? RECORDING_BLOCKS | RECORDING_RUN_FACTS
+							  : RECORDING_SUMS;
 	write_file(fd, &random);
 	assert_ok(growing_open(path, needs, &growing));
 	while (more && random.next_item < end) {

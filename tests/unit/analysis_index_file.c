@@ -17,7 +17,7 @@
 #include "hosted/cleanup.h"
 #include "sample_recordings.h"
 
-#define NEEDS   (RECORDING_BLOCKS | RECORDING_HEAP_ERRORS)
+#define NEEDS   (RECORDING_BLOCKS | RECORDING_HEAP_ERRORS | RECORDING_RUN_FACTS)
 #define THREADS 4
 
 static char folder[PATH_MAX], caches[PATH_MAX], recording_path[PATH_MAX], index_path[PATH_MAX];

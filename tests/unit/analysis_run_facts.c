@@ -1,7 +1,7 @@
 /*
- * The facts of a run against the slow and obvious way, of random recordings: small ones with many
- * events at one time, and one that several processors share. Written and read, they are the same;
- * of damaged bytes nothing is believed that leads out of a table.
+ * The facts of a run, and its curve, against the slow and obvious way, of random recordings: small
+ * ones with many events at one time, and one that several processors share. Written and read, they
+ * are the same; of damaged bytes nothing is believed that leads out of a table.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +11,7 @@
 #include "analysis/recording_data.h"
 #include "analysis/recording_memory.h"
 #include "base/random.h"
+#include "base/varint.h"
 #include "check.h"
 #include "trace_writer.h"
 
@@ -103,16 +104,17 @@ static void check_site(const struct recording *recording, const struct run_facts
 {
 	const struct block_columns *blocks = recording_blocks(recording);
 	uint64_t duration = recording_facts(recording)->duration_ns;
+	const uint64_t *ends = facts->ends_ns;
 	struct site_facts wanted = {.few_pages = facts->sites[site].few_pages};
 
 	for (unsigned int part = 0; part < FACTS_POINTS; part++)
-		wanted.live[part] = live_at(blocks, facts_point_ns(duration, part), site);
+		wanted.live[part] = live_at(blocks, ends[part], site);
 	for (uint64_t i = 0; i < blocks->count; i++) {
 		unsigned int part = 0;
 
 		if (blocks->site[i] != site)
 			continue;
-		while (blocks->allocated_ns[i] > facts_point_ns(duration, part))
+		while (blocks->allocated_ns[i] > ends[part])
 			part++;
 		if (blocks->freed_ns[i] == TIME_NEVER) {
 			bool late = blocks->allocated_ns[i] > duration - duration / FACTS_LATE;
@@ -220,11 +222,121 @@ static bool check_pages(const struct recording *recording, const struct run_fact
 	recording_sites(recording, &site_count);
 	for (uint32_t i = 0; i < site_count; i++)
 		of_sites += facts->sites[i].few_pages;
+	// In the last part programs free all.
+	assert_true(at <= facts->ends_ns[FACTS_POINTS - 2]);
 	assert_int_equal(facts->pages.pages, pages);
 	assert_int_equal(facts->pages.few_pages, few);
 	assert_int_equal(of_sites, few);
 	free(bytes);
 	return pages;
+}
+
+/* The cell of the curve in which that moment is. */
+static uint32_t cell_of(const struct facts_curve *curve, uint64_t ns)
+{
+	uint32_t cell = 0;
+
+	while (curve->ends_ns[cell] < ns)
+		cell++;
+	return cell;
+}
+
+static void check_flow(const struct facts_curve *curve, uint32_t cell, const struct curve_flow *all,
+		       const struct curve_flow *never)
+{
+	struct curve_flow sum = curve->never[cell];
+
+	assert_memory_equal(&sum, never, sizeof(sum));
+	sum.allocated_bytes +=
+		curve->late[cell].allocated_bytes + curve->soon[cell].allocated_bytes;
+	sum.allocated_blocks +=
+		curve->late[cell].allocated_blocks + curve->soon[cell].allocated_blocks;
+	sum.freed_bytes += curve->late[cell].freed_bytes + curve->soon[cell].freed_bytes;
+	sum.freed_blocks += curve->late[cell].freed_blocks + curve->soon[cell].freed_blocks;
+	assert_memory_equal(&sum, all, sizeof(sum));
+}
+
+/* What was freed late is known to within a cell. */
+static void check_late(const struct recording *recording, const struct facts_curve *curve)
+{
+	const struct block_columns *blocks = recording_blocks(recording);
+	uint64_t late = recording_facts(recording)->duration_ns / FACTS_CURVE_LATE;
+	uint64_t width = curve->ends_ns[0] + 1, least = 0, most = 0, found = 0;
+
+	for (uint32_t i = 0; i < curve->cells; i++)
+		found += curve->late[i].freed_blocks;
+	for (uint64_t i = 0; i < blocks->count; i++) {
+		uint64_t lived = blocks->freed_ns[i] - blocks->allocated_ns[i];
+
+		if (blocks->freed_ns[i] == TIME_NEVER)
+			continue;
+		least += lived > late + width;
+		most += lived + width > late;
+	}
+	assert_in_range(found, least, most);
+}
+
+/* The curve, cell by cell, with all blocks. */
+static void check_curve(const struct recording *recording)
+{
+	const struct block_columns *blocks = recording_blocks(recording);
+	const struct facts_curve *curve = recording->blocks->store.facts->curve;
+	struct curve_flow *all = calloc(FACTS_CELLS, sizeof(*all));
+	struct curve_flow *never = calloc(FACTS_CELLS, sizeof(*never));
+	uint64_t *most = calloc(FACTS_CELLS, sizeof(*most));
+	uint64_t *slack = calloc(FACTS_CELLS, sizeof(*slack));
+	uint64_t live = 0, live_slack = 0;
+
+	assert_in_range(curve->cells, FACTS_CELLS / 2 + 1, FACTS_CELLS);
+	assert_int_equal(curve->ends_ns[curve->cells - 1], recording_facts(recording)->duration_ns);
+	for (uint64_t i = 0; i < blocks->count; i++) {
+		uint32_t cell = cell_of(curve, blocks->allocated_ns[i]);
+		bool freed = blocks->freed_ns[i] != TIME_NEVER;
+		uint64_t after = live_after(blocks, i, UINT64_MAX);
+
+		most[cell] = after > most[cell] ? after : most[cell];
+		slack[cell] += blocks->slack[i];
+		curve_flow_begin(&all[cell], blocks->size[i], 1);
+		if (!freed) {
+			curve_flow_begin(&never[cell], blocks->size[i], 1);
+			continue;
+		}
+		cell = cell_of(curve, blocks->freed_ns[i]);
+		curve_flow_end(&all[cell], blocks->size[i], 1);
+		slack[cell] -= blocks->slack[i];
+	}
+	for (uint32_t i = 0; i < curve->cells; i++) {
+		most[i] = live > most[i] ? live : most[i];
+		live += all[i].allocated_bytes - all[i].freed_bytes;
+		live_slack += slack[i];
+		check_flow(curve, i, &all[i], &never[i]);
+		assert_int_equal(curve->slack_at[i], live_slack);
+		assert_int_equal(curve->most[i], most[i]);
+	}
+	check_late(recording, curve);
+	free(all);
+	free(never);
+	free(most);
+	free(slack);
+}
+
+/* What was live at the last moment of 65,536, or of fewer while the run has few ticks. */
+static void check_samples(const struct recording *recording, const struct run_facts *facts)
+{
+	uint64_t width = 1;
+	uint32_t samples;
+	const struct memory_sample *memory = recording_memory(recording, &samples);
+
+	while (recording_facts(recording)->duration_ns / width >= FACTS_MOMENTS)
+		width *= 2;
+	assert_true(samples);
+	for (uint32_t i = 0; i < samples; i++) {
+		uint64_t begin = memory[i].time_ns / width * width;
+
+		assert_int_equal(facts->sampled_live[i],
+				 begin ? live_at(recording_blocks(recording), begin - 1, UINT64_MAX)
+				       : 0);
+	}
 }
 
 /* *ret: the block after whose allocation most was live, the first such one. */
@@ -249,7 +361,8 @@ static struct recording *open_written(const struct trace_writer *writer)
 {
 	struct recording *recording = NULL;
 
-	assert_ok(recording_open_memory("x", writer->data, writer->size, RECORDING_RUN_FACTS,
+	assert_ok(recording_open_memory("x", writer->data, writer->size,
+					RECORDING_RUN_FACTS | RECORDING_BLOCKS | RECORDING_CURVE,
 					&recording));
 	return recording;
 }
@@ -262,7 +375,7 @@ static void slow_and_obvious(void **state)
 		const struct run_facts *facts;
 		struct trace_writer writer;
 		struct recording *recording;
-		uint32_t sites, samples;
+		uint32_t sites;
 		uint64_t peak;
 
 		write_random(&writer, seed, (unsigned)seed * 300);
@@ -278,17 +391,63 @@ static void slow_and_obvious(void **state)
 		check_large(recording, facts, peak);
 		check_chains(recording, facts);
 		with_pages += check_pages(recording, facts);
-		recording_memory(recording, &samples);
-		assert_true(samples);
-		for (uint32_t i = 0; i < samples; i++)
-			assert_int_equal(facts->sampled_live[i],
-					 live_at(recording_blocks(recording),
-						 recording_memory(recording, &samples)[i].time_ns,
-						 UINT64_MAX));
+		check_curve(recording);
+		check_samples(recording, facts);
 		recording_close(recording);
 		trace_writer_deinit(&writer);
 	}
 	assert_true(with_pages > 6);
+}
+
+static void begin_few(struct trace_writer *writer)
+{
+	trace_writer_init(writer);
+	trace_writer_chunk(writer, 0, 0, TRACE_WRITER_SEALED);
+	trace_writer_base(writer, 1000);
+	trace_writer_frame(writer, 1, 0x1000, 0);
+	trace_writer_push(writer, 0, 1, 1);
+}
+
+/* What others have live after a large block was freed is less than that had: its peak all the same.
+ */
+static void large_then_small(void **state)
+{
+	const struct run_facts *facts;
+	struct trace_writer writer;
+	struct recording *recording;
+
+	begin_few(&writer);
+	trace_writer_allocate(&writer, 1, 10, 0x10000000, 100 << 20);
+	trace_writer_free(&writer, 20, 10, 0x10000000);
+	for (uint64_t i = 0; i < 50; i++)
+		trace_writer_allocate(&writer, 1, 10, 0x20000000 + (i << 21), 1 << 20);
+	trace_writer_seal(&writer);
+	recording = open_written(&writer);
+	assert_ok(recording_run_facts(recording, &facts));
+	assert_int_equal(facts->large_count, 1);
+	assert_int_equal(facts->large[0].without_bytes, 50 << 20);
+	check_large(recording, facts, 0);
+	recording_close(recording);
+	trace_writer_deinit(&writer);
+}
+
+/* Nothing was ever live: no allocation reached a peak. */
+static void no_bytes(void **state)
+{
+	const struct run_facts *facts;
+	struct trace_writer writer;
+	struct recording *recording;
+
+	begin_few(&writer);
+	trace_writer_allocate(&writer, 1, 10, 0x10000000, 0);
+	trace_writer_seal(&writer);
+	recording = open_written(&writer);
+	assert_ok(recording_run_facts(recording, &facts));
+	assert_int_equal(facts->peak_site, RECORDING_NONE);
+	assert_int_equal(facts->peak_thread, RECORDING_NONE);
+	assert_int_equal(facts->large_count, 0);
+	recording_close(recording);
+	trace_writer_deinit(&writer);
 }
 
 /* Sums of many blocks: several processors share the work, and the parts are put together. */
@@ -319,9 +478,7 @@ static void many(void **state)
 	assert_int_equal(handed, 0);
 	assert_int_equal(kept, recording_summary(recording)->leaked_bytes);
 	assert_int_equal(live, live_at(recording_blocks(recording),
-				       facts_point_ns(recording_facts(recording)->duration_ns,
-						      FACTS_POINTS / 2),
-				       UINT64_MAX));
+				       facts->ends_ns[FACTS_POINTS / 2], UINT64_MAX));
 	check_chains(recording, facts);
 	recording_close(recording);
 	trace_writer_deinit(&writer);
@@ -344,6 +501,19 @@ static void check_read(const struct recording *recording, const struct run_facts
 	assert_memory_equal(again.data, packed->data, packed->size);
 	buf_deinit(&again);
 	owned_facts_deinit(&read);
+}
+
+/* How long the ends of parts are, which older ones do not have. */
+static size_t ends_size(const struct run_facts *facts)
+{
+	uint8_t bytes[VARINT_MAX];
+	size_t size = 0;
+
+	for (int i = 0; i < FACTS_POINTS; i++)
+		size += (size_t)(varint_put(bytes,
+					    facts->ends_ns[i] - (i ? facts->ends_ns[i - 1] : 0)) -
+				 bytes);
+	return size;
 }
 
 /* Every byte takes some wrong values, and the bytes end anywhere. */
@@ -389,7 +559,8 @@ static void damaged(void **state)
 
 		memcpy(cut, data, size);
 		assert_ok(facts_unpack(recording, cut, size, &read, &used));
-		assert_false(used);
+		assert_int_equal(used, size == packed.size - ends_size(facts));
+		owned_facts_deinit(&read);
 		free(cut);
 	}
 	buf_deinit(&packed);
@@ -400,8 +571,8 @@ static void damaged(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(slow_and_obvious),
-		cmocka_unit_test(many),
+		cmocka_unit_test(slow_and_obvious), cmocka_unit_test(large_then_small),
+		cmocka_unit_test(no_bytes),         cmocka_unit_test(many),
 		cmocka_unit_test(damaged),
 	};
 

@@ -111,6 +111,7 @@ const char *recordings_compare_run_facts(const struct side *a, const struct side
 		   threads * sizeof(*left->threads));
 	SAME_BYTES("live at samples", left->sampled_live, right->sampled_live,
 		   samples * sizeof(*left->sampled_live));
+	SAME_BYTES("ends of parts", left->ends_ns, right->ends_ns, sizeof(left->ends_ns));
 	SAME_BYTES("pages", &left->pages, &right->pages, sizeof(left->pages));
 	SAME(peak_site);
 	SAME(peak_thread);

@@ -16,17 +16,34 @@
 /* Another thread touches so many rows at a time, and so far ahead: 20 MB of columns. */
 #define TOUCHED_ROWS ((size_t)256 << 10)
 
+/*
+ * So many blocks may wait for their late frees. Those of a program are few: a free is late by some
+ * microseconds.
+ */
+#define DISPLACED_MAX 1024
+
 #define BLOCKS_MAX (RECORDING_NONE - 1) /* a block's number, and the count of all, are turns */
+
+void block_store_drop_rows(struct block_store *store)
+{
+	page_toucher_destroy(store->toucher);
+	store->toucher = NULL;
+	for (int i = 0; i < BLOCK_COLUMN_COUNT; i++)
+		spill_deinit(&store->spills[i]);
+	store->columns = (struct block_columns){0};
+	store->rows = (struct block_rows){0};
+	store->capacity = 0;
+	store->wanted = false;
+}
 
 void block_store_deinit(struct block_store *store)
 {
-	page_toucher_destroy(store->toucher);
-	for (int i = 0; i < BLOCK_COLUMN_COUNT; i++)
-		spill_deinit(&store->spills[i]);
+	block_store_drop_rows(store);
 	address_table_deinit(&store->live);
 	vec_deinit(&store->displaced);
 	vec_deinit(&store->last);
 	vec_deinit(&store->ended);
+	facts_walk_destroy(store->facts);
 }
 
 void block_store_give_back(const struct block_store *store)
@@ -107,8 +124,11 @@ static struct err *end_block(struct block_store *store, struct site_table *sites
 {
 	bool temporary =
 		store->last.items[block->thread] == block->number && store->temporary_known;
+	uint64_t count = weight(store, block);
 
-	site_table_died(sites, block->site, block->size, weight(store, block), temporary);
+	site_table_died(sites, block->site, block->size, count, temporary);
+	if (store->facts)
+		facts_walk_died(store->facts, sites, block, ticks, thread, count);
 	if (store->wanted) {
 		store->rows.freed_ns[block->number - 1] = ticks;
 		store->rows.free_turn[block->number - 1] = (uint32_t)store->count;
@@ -123,12 +143,7 @@ static struct err *end_block(struct block_store *store, struct site_table *sites
 static struct err *displace(struct block_store *store, struct site_table *sites,
 			    const struct live_block *old, uint64_t ticks, uint32_t thread)
 {
-	struct displaced_block displaced = {
-		.address = old->address,
-		.block = old->number - 1,
-		.ticks = ticks,
-		.thread = thread,
-	};
+	struct displaced_block displaced = {*old, ticks, thread};
 	struct err *err;
 
 	store->implicit_frees++;
@@ -196,12 +211,33 @@ static struct err *add_row(struct block_store *store, const struct decode_event 
 	return NULL;
 }
 
+/* Fills in the block, and makes it the latest. */
+static inline void begin_block(struct block_store *store, struct live_block *block,
+			       const struct decode_event *event, uint64_t ticks, uint32_t site,
+			       uint32_t thread)
+{
+	block->number = ++store->count;
+	block->entry = event->kind;
+	block->large = 0;
+	block->size = event->block.size;
+	block->ticks = ticks;
+	block->site = site;
+	block->thread = thread;
+	block->slack = slack_of(event);
+	block->chained = 0;
+	store->last.items[thread] = store->count;
+	store->latest = block;
+	if (block->size > store->largest)
+		store->largest = block->size;
+}
+
 struct err *block_store_allocate(struct block_store *store, struct site_table *sites,
 				 const struct decode_event *event, uint32_t node, uint64_t ticks,
 				 uint32_t thread, uint32_t tag)
 {
 	struct live_block *live;
 	uint32_t site = 0;
+	uint64_t count;
 	struct err *err;
 
 	err = site_table_at(sites, node, &site);
@@ -209,6 +245,8 @@ struct err *block_store_allocate(struct block_store *store, struct site_table *s
 		err = add_row(store, event, site, ticks, thread, tag);
 	if (err)
 		return err;
+	if (store->facts)
+		facts_walk_pass(store->facts, sites, &store->live, ticks, store->count);
 	live = address_table_put(&store->live, event->block.address);
 	if (!live)
 		return err_no_memory();
@@ -217,12 +255,13 @@ struct err *block_store_allocate(struct block_store *store, struct site_table *s
 		if (err)
 			return err;
 	}
-	live->number = ++store->count;
-	live->size = event->block.size;
-	live->site = site;
-	live->thread = thread;
-	store->last.items[thread] = store->count;
-	site_table_born(sites, site, live->size, weight(store, live), ticks, store->count - 1);
+	begin_block(store, live, event, ticks, site, thread);
+	count = weight(store, live);
+	if (store->facts)
+		facts_walk_begin(store->facts, sites, live, count);
+	site_table_born(sites, site, live->size, count, ticks, store->count - 1);
+	if (store->facts)
+		facts_walk_born(store->facts, sites, live, count);
 	return NULL;
 }
 
@@ -270,57 +309,70 @@ static bool is_in_time(struct block_store *store, uint64_t late)
 }
 
 /*
- * The displaced block that a late free belongs to; BLOCK_NONE: none. Only another thread than the
- * one that got the address can be late: within a thread records are in order.
+ * The displaced block that a late free belongs to; NULL: none. Only another thread than the one
+ * that got the address can be late: within a thread records are in order.
  */
-static uint64_t take_displaced(struct block_store *store, uint64_t address, uint64_t ticks,
-			       uint32_t thread)
+static const struct live_block *take_displaced(struct block_store *store, uint64_t address,
+					       uint64_t ticks, uint32_t thread)
 {
 	struct displaced_block *displaced = store->displaced.items;
 
+	if (store->displaced.count - store->first_displaced > DISPLACED_MAX)
+		store->first_displaced = store->displaced.count - DISPLACED_MAX;
 	while (store->first_displaced < store->displaced.count &&
 	       is_forgotten(store, &displaced[store->first_displaced], ticks))
 		store->first_displaced++;
 	for (size_t i = store->first_displaced; i < store->displaced.count; i++) {
-		if (displaced[i].address != address || displaced[i].thread == thread ||
-		    displaced[i].block == BLOCK_NONE ||
+		struct live_block *block = &displaced[i].block;
+
+		if (block->address != address || displaced[i].thread == thread || !block->live ||
 		    !is_in_time(store, ticks - displaced[i].ticks))
 			continue;
-
-		uint64_t block = displaced[i].block;
-
-		displaced[i].block = BLOCK_NONE;
+		block->live = 0;
 		return block;
 	}
 	if (store->first_displaced == store->displaced.count)
 		store->first_displaced = store->displaced.count = 0;
-	return BLOCK_NONE;
+	return NULL;
+}
+
+/* The free of a block that has ended already was met: by whom it is known now. */
+static void free_late(struct block_store *store, struct site_table *sites,
+		      const struct live_block *block, uint32_t thread)
+{
+	store->implicit_frees--;
+	if (store->wanted)
+		store->rows.free_thread[block->number - 1] = thread;
+	if (store->facts && block->thread != thread)
+		facts_walk_hand(store->facts, sites, block, thread, weight(store, block));
 }
 
 struct err *block_store_free(struct block_store *store, struct site_table *sites, uint64_t address,
-			     uint64_t ticks, uint32_t thread, uint64_t *ret)
+			     uint64_t ticks, uint32_t thread, const struct live_block **ret)
 {
-	const struct live_block *live;
-	uint64_t block;
-
+	if (store->facts)
+		facts_walk_pass(store->facts, sites, &store->live, ticks, store->count);
 	if (__builtin_expect(store->displaced.count != 0, 0)) {
-		block = take_displaced(store, address, ticks, thread);
-		if (block != BLOCK_NONE) {
-			store->implicit_frees--;
-			if (store->wanted)
-				store->rows.free_thread[block] = thread;
-			*ret = block;
+		*ret = take_displaced(store, address, ticks, thread);
+		if (*ret) {
+			free_late(store, sites, *ret, thread);
 			return NULL;
 		}
 	}
-	live = address_table_take(&store->live, address);
-	if (!live) {
+	*ret = address_table_take(&store->live, address);
+	if (!*ret) {
 		store->unknown_frees++;
-		*ret = BLOCK_NONE;
 		return NULL;
 	}
-	*ret = live->number - 1;
-	return end_block(store, sites, live, ticks, thread);
+	return end_block(store, sites, *ret, ticks, thread);
+}
+
+void block_store_succeed(struct block_store *store, const struct live_block *old)
+{
+	if (store->wanted)
+		store->rows.successor[old->number - 1] = (uint32_t)(store->latest->number - 1);
+	if (store->facts)
+		facts_walk_succeed(store->facts, old, store->latest, weight(store, old));
 }
 
 void block_store_finish(struct block_store *store, const struct tick_clock *clock)

@@ -5,6 +5,7 @@
 #ifndef MALLOW_ANALYSIS_BLOCKS_BLOCK_STORE_H
 #define MALLOW_ANALYSIS_BLOCKS_BLOCK_STORE_H
 
+#include "analysis/facts/facts_walk.h"
 #include "analysis/load/address_table.h"
 #include "analysis/load/tick_clock.h"
 #include "analysis/recording.h"
@@ -48,10 +49,9 @@ struct block_rows {
 
 /* A block whose address was allocated again before its free was met. */
 struct displaced_block {
-	uint64_t address;
-	uint64_t block;
-	uint64_t ticks;  /* when that was */
-	uint32_t thread; /* the thread that got the address: its own frees are not late */
+	struct live_block block; /* live: its free is still to come */
+	uint64_t ticks;          /* when that was */
+	uint32_t thread;         /* the thread that got the address: its own frees are not late */
 };
 
 struct block_store {
@@ -59,6 +59,7 @@ struct block_store {
 	uint64_t sample_mean;         /* as in recording_facts; not 0: sums are estimates */
 	uint64_t count;               /* how many blocks there are so far */
 	bool wanted;                  /* the columns are to be kept */
+	struct facts_walk *facts;     /* owned; NULL: not wanted */
 	bool temporary_known;         /* the events tell it: all allocations are among them */
 	bool free_stacks;             /* stacks of frees are kept */
 	bool tagged;                  /* tags are kept: some block had one */
@@ -72,6 +73,8 @@ struct block_store {
 	struct page_toucher *toucher;
 
 	struct address_table live;
+	uint64_t largest;                      /* the most bytes of a block so far */
+	struct live_block *latest;             /* the block allocated last, until the next free */
 	VEC(struct displaced_block) displaced; /* [first_displaced …), by ticks */
 	size_t first_displaced;
 	uint64_t window;      /* how many ticks late a free may be */
@@ -116,26 +119,26 @@ struct err *block_store_add_lasting(struct block_store *store, struct site_table
 				    uint32_t thread);
 
 /*
- * Takes a free by thread. *ret: the block; BLOCK_NONE: not known. A block is temporary if the
- * thread that allocated it has allocated nothing else until its free, whichever thread frees it.
+ * Takes a free by thread. *ret: the block, all but its address valid until the next call; NULL: not
+ * known. A block is temporary if the thread that allocated it has allocated nothing else until its
+ * free, whichever thread frees it.
  */
 struct err *block_store_free(struct block_store *store, struct site_table *sites, uint64_t address,
-			     uint64_t ticks, uint32_t thread, uint64_t *ret);
+			     uint64_t ticks, uint32_t thread, const struct live_block **ret);
 
-/* Notes the stack of the free that ended the block: its innermost node. */
-static inline void block_store_note_free(struct block_store *store, uint64_t block, uint32_t node)
+/* Notes the stack of the free that ended the block: its innermost node. block: NULL: not known. */
+static inline void block_store_note_free(struct block_store *store, const struct live_block *block,
+					 uint32_t node)
 {
-	if (store->free_stacks && block != BLOCK_NONE)
-		store->rows.free_stack[block] = node;
+	if (store->wanted && store->free_stacks && block)
+		store->rows.free_stack[block->number - 1] = node;
 }
 
-/* Notes that the block ended in a realloc, which made the other block. */
-static inline void block_store_succeed(struct block_store *store, uint64_t block,
-				       uint64_t successor)
-{
-	if (store->wanted && block != BLOCK_NONE)
-		store->rows.successor[block] = (uint32_t)successor;
-}
+/* Notes that the block, as it was when it ended, was made the one allocated last by realloc. */
+void block_store_succeed(struct block_store *store, const struct live_block *old);
+
+/* Frees the columns, which were needed for a while only. */
+void block_store_drop_rows(struct block_store *store);
 
 /* Turns ticks into nanoseconds, and frees what only loading needs. */
 void block_store_finish(struct block_store *store, const struct tick_clock *clock);

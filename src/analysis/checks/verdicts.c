@@ -132,7 +132,7 @@ static uint64_t growth_of_matching(const struct check_matching *matching, uint64
 	for (unsigned int i = 0; i < FACTS_POINTS; i++)
 		*bytes += input.kept[i];
 	shape = shape_judge_run(&input, duration_ns);
-	return shape_rate(&shape, *bytes, duration_ns);
+	return shape_rate(&shape, *bytes, walk.ends);
 }
 
 struct judge {

@@ -7,9 +7,6 @@
 #include "hosted/cleanup.h"
 #include "hosted/map.h"
 
-/* How many suspects are looked up: each block is compared with all of them that lie in it. */
-#define LOOKED_FOR 256
-
 struct wanted {
 	uint64_t address;
 	uint64_t rows;
@@ -30,7 +27,7 @@ static size_t collect(const struct recording *recording, const struct tick_clock
 	const struct heap_errors *errors = &recording->blocks->heap_errors;
 	size_t count = 0;
 
-	for (size_t i = 0; i < errors->suspects.count && count < LOOKED_FOR; i++) {
+	for (size_t i = 0; i < errors->suspects.count && count < HEAP_SUSPECTS_LOOKED_FOR; i++) {
 		const struct heap_suspect *suspect = &errors->suspects.items[i];
 
 		if (suspect->block != BLOCK_NONE)
@@ -56,7 +53,7 @@ static void heap_errors_inside(const struct recording *recording, const struct t
 			       uint64_t *inside)
 {
 	const struct block_columns *blocks = &recording->blocks->store.columns;
-	struct wanted wanted[LOOKED_FOR];
+	struct wanted wanted[HEAP_SUSPECTS_LOOKED_FOR];
 	size_t count = collect(recording, clock, wanted);
 
 	for (size_t i = 0; i < recording->blocks->heap_errors.suspects.count; i++)
@@ -72,52 +69,11 @@ static void heap_errors_inside(const struct recording *recording, const struct t
 	}
 }
 
-/* Families of functions: a block must be freed by a function of the family that allocated it. */
-enum family {
-	FAMILY_MALLOC,
-	FAMILY_NEW,
-	FAMILY_NEW_ARRAY,
-};
-
 void heap_errors_deinit(struct heap_errors *errors)
 {
 	vec_deinit(&errors->suspects);
 	vec_deinit(&errors->turns);
 	vec_deinit(&errors->errors);
-}
-
-static enum family family_of(uint8_t operation)
-{
-	switch (operation) {
-	case TRACE_OP_NEW:
-	case TRACE_OP_NEW_NOTHROW:
-	case TRACE_OP_NEW_ALIGNED:
-	case TRACE_OP_NEW_ALIGNED_NOTHROW:
-	case TRACE_OP_DELETE:
-		return FAMILY_NEW;
-	case TRACE_OP_NEW_ARRAY:
-	case TRACE_OP_NEW_ARRAY_NOTHROW:
-	case TRACE_OP_NEW_ARRAY_ALIGNED:
-	case TRACE_OP_NEW_ARRAY_ALIGNED_NOTHROW:
-	case TRACE_OP_DELETE_ARRAY:
-		return FAMILY_NEW_ARRAY;
-	default:
-		return FAMILY_MALLOC;
-	}
-}
-
-bool heap_errors_match(uint8_t entry, uint8_t release)
-{
-	return family_of(entry) == family_of(release);
-}
-
-struct err *heap_errors_turn(struct heap_errors *errors, uint32_t thread, uint64_t *turn)
-{
-	while (errors->turns.count <= thread)
-		if (!vec_push(&errors->turns, 0))
-			return err_no_memory();
-	*turn = ++errors->turns.items[thread];
-	return NULL;
 }
 
 /* A suspect that is an error. */
@@ -152,6 +108,13 @@ static uint64_t off_since(const struct recording *recording)
 	return TIME_NEVER;
 }
 
+/* Whether glibc or musl let the thread go on: they abort on the free of a block not theirs. */
+static bool went_on(const struct recording *recording, const struct heap_suspect *suspect)
+{
+	return recording->blocks->heap_errors.turns.items[suspect->thread] > suspect->turn &&
+	       recording->facts.allocator != TRACE_ALLOCATOR_OTHER;
+}
+
 /*
  * Whether the free of an unknown block may be right. had_block: a block at that address was
  * allocated and freed in this recording. inside: the address is within a block.
@@ -160,8 +123,6 @@ static bool is_excused(const struct trial *trial, const struct heap_suspect *sus
 		       bool had_block, bool inside)
 {
 	const struct recording_facts *facts = &trial->recording->facts;
-	bool went_on =
-		trial->recording->blocks->heap_errors.turns.items[suspect->thread] > suspect->turn;
 
 	if (recording_facts_have_gaps(facts))
 		return true;
@@ -169,7 +130,7 @@ static bool is_excused(const struct trial *trial, const struct heap_suspect *sus
 		return true;
 	if (inside)
 		return false;
-	if (went_on && facts->allocator != TRACE_ALLOCATOR_OTHER)
+	if (went_on(trial->recording, suspect))
 		return true;
 	return (facts->begun_by_fork || facts->begun_by_start) && !had_block;
 }
@@ -327,6 +288,27 @@ static struct err *gather(struct trial *trial, struct heap_errors *errors)
 	return NULL;
 }
 
+bool heap_errors_need_blocks(const struct recording *recording)
+{
+	const struct heap_errors *errors = &recording->blocks->heap_errors;
+	bool gaps = recording_facts_have_gaps(&recording->facts);
+
+	for (size_t i = 0; i < errors->suspects.count; i++) {
+		const struct heap_suspect *suspect = &errors->suspects.items[i];
+
+		if (suspect->block != BLOCK_NONE ||
+		    (!gaps && (suspect->inside || !went_on(recording, suspect))))
+			return true;
+	}
+	return false;
+}
+
+static void forget_suspects(struct heap_errors *errors)
+{
+	vec_deinit(&errors->suspects);
+	vec_deinit(&errors->turns);
+}
+
 struct err *heap_errors_judge(struct recording *recording, const struct tick_clock *clock)
 {
 	cleanup(trial_deinit) struct trial trial = {
@@ -336,6 +318,12 @@ struct err *heap_errors_judge(struct recording *recording, const struct tick_clo
 	};
 	struct err *err;
 
+	if (!recording->blocks->store.wanted && !heap_errors_need_blocks(recording)) {
+		recording->blocks->heap_errors.unjudged =
+			recording->blocks->heap_errors.suspects.count;
+		forget_suspects(&recording->blocks->heap_errors);
+		return NULL;
+	}
 	trial.inside =
 		calloc(recording->blocks->heap_errors.suspects.count + 1, sizeof(*trial.inside));
 	if (!trial.inside)
@@ -344,7 +332,6 @@ struct err *heap_errors_judge(struct recording *recording, const struct tick_clo
 	err = hear_all(&trial);
 	if (!err)
 		err = gather(&trial, &recording->blocks->heap_errors);
-	vec_deinit(&recording->blocks->heap_errors.suspects);
-	vec_deinit(&recording->blocks->heap_errors.turns);
+	forget_suspects(&recording->blocks->heap_errors);
 	return err;
 }

@@ -24,6 +24,9 @@ struct tick_clock;
 
 #define HEAP_ERROR_ADDRESSES 3
 
+/* Of so many suspects it is known whether they lie in a block. */
+#define HEAP_SUSPECTS_LOOKED_FOR 256
+
 enum heap_error_kind {
 	HEAP_ERROR_NEVER_ALLOCATED,
 	HEAP_ERROR_DOUBLE_FREE,
@@ -61,6 +64,7 @@ struct heap_suspect {
 	uint32_t stack; /* RECORDING_NONE: not recorded */
 	uint32_t thread;
 	uint8_t release;
+	bool inside;   /* the address may lie in a live block, behind its first byte */
 	uint64_t turn; /* how many operations the thread had done, this one included */
 };
 
@@ -74,11 +78,32 @@ struct heap_errors {
 
 void heap_errors_deinit(struct heap_errors *errors);
 
-/* Whether a block allocated by one operation may be freed by the other. */
-bool heap_errors_match(uint8_t entry, uint8_t release);
+/* Operations of operator new and delete, and of those for arrays; all others are malloc's. */
+#define HEAP_ERRORS_NEW                                                                            \
+	(1u << TRACE_OP_NEW | 1u << TRACE_OP_NEW_NOTHROW | 1u << TRACE_OP_NEW_ALIGNED |            \
+	 1u << TRACE_OP_NEW_ALIGNED_NOTHROW | 1u << TRACE_OP_DELETE)
+#define HEAP_ERRORS_NEW_ARRAY                                                                      \
+	(1u << TRACE_OP_NEW_ARRAY | 1u << TRACE_OP_NEW_ARRAY_NOTHROW |                             \
+	 1u << TRACE_OP_NEW_ARRAY_ALIGNED | 1u << TRACE_OP_NEW_ARRAY_ALIGNED_NOTHROW |             \
+	 1u << TRACE_OP_DELETE_ARRAY)
 
-/* Counts an operation of a thread. *turn: how many it has done. */
-struct err *heap_errors_turn(struct heap_errors *errors, uint32_t thread, uint64_t *turn);
+/*
+ * Whether a block allocated by one operation may be freed by the other: both must be of one family.
+ */
+static inline bool heap_errors_match(uint8_t entry, uint8_t release)
+{
+	unsigned int either = 1u << (entry & TRACE_OP_MASK),
+		     other = 1u << (release & TRACE_OP_MASK);
+
+	return !(either & HEAP_ERRORS_NEW) == !(other & HEAP_ERRORS_NEW) &&
+	       !(either & HEAP_ERRORS_NEW_ARRAY) == !(other & HEAP_ERRORS_NEW_ARRAY);
+}
+
+/*
+ * Whether heap_errors_judge() will look at blocks, by what is known when all events were taken:
+ * they are many, so it is better to know that none is needed.
+ */
+bool heap_errors_need_blocks(const struct recording *recording);
 
 /*
  * Finds the errors of a recording, once all of it is loaded. Times of its blocks must be in

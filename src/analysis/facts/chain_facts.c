@@ -10,17 +10,28 @@ static unsigned int size_class(uint64_t size)
 					  : 64 - (unsigned)__builtin_clzll(size - 1);
 }
 
+void chain_facts_step(struct chain_facts *chain, uint64_t from_size, uint64_t to_size, bool moved,
+		      uint64_t weight)
+{
+	chain->steps += weight;
+	if (moved)
+		chain->copied += weight * (from_size < to_size ? from_size : to_size);
+}
+
+void chain_facts_end(struct chain_facts *chain, uint64_t size, uint64_t weight)
+{
+	chain->ends[size_class(size)] += weight;
+}
+
 void chain_facts_add(struct chain_facts *chain, const struct block_columns *blocks, uint64_t block,
 		     uint64_t weight)
 {
 	uint64_t to = blocks->successor[block];
-	uint64_t from_size = blocks->size[block], to_size = blocks->size[to];
 
-	chain->steps += weight;
-	if (blocks->address[to] != blocks->address[block])
-		chain->copied += weight * (from_size < to_size ? from_size : to_size);
+	chain_facts_step(chain, blocks->size[block], blocks->size[to],
+			 blocks->address[to] != blocks->address[block], weight);
 	if (blocks->successor[to] == RECORDING_NONE)
-		chain->ends[size_class(to_size)] += weight;
+		chain_facts_end(chain, blocks->size[to], weight);
 }
 
 uint64_t chain_facts_ended(const struct chain_facts *chain)

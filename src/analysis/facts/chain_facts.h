@@ -7,7 +7,16 @@
 
 #include "analysis/facts/run_facts.h"
 
-/* Adds the step by which realloc made another block of this one: it has a successor. */
+/*
+ * Adds a step: realloc made a block of one size of another, `weight` times. moved: at another
+ * address.
+ */
+void chain_facts_step(struct chain_facts *chain, uint64_t from_size, uint64_t to_size, bool moved,
+		      uint64_t weight);
+/* Adds so many chains that ended with that size; modulo 2^64. */
+void chain_facts_end(struct chain_facts *chain, uint64_t size, uint64_t weight);
+
+/* Both, by the columns, for a block that has a successor. */
 void chain_facts_add(struct chain_facts *chain, const struct block_columns *blocks, uint64_t block,
 		     uint64_t weight);
 

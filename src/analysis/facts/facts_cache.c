@@ -53,33 +53,10 @@ void owned_facts_show(struct owned_facts *owned)
 	owned->facts.chain_count = (uint32_t)owned->chains.count;
 }
 
-/* Takes what an index says; if that is damaged or missing, the blocks. */
-static struct err *fill(const struct recording *recording, struct facts_cache *cache)
+void facts_cache_forget(struct facts_cache *cache)
 {
-	struct err *err = NULL;
-
-	if (recording->tables->packed_facts)
-		err = facts_unpack(recording, recording->tables->packed_facts,
-				   recording->tables->packed_facts_size, &cache->owned,
-				   &cache->known);
-	if (err || cache->known || !recording->blocks->cache || recording->facts.live)
-		return err;
-	err = facts_make(recording, &cache->owned);
-	cache->known = !err;
-	return err;
-}
-
-struct err *recording_settle_facts(struct recording *recording)
-{
-	const struct run_facts *facts;
-	struct err *err = recording_run_facts(recording, &facts);
-
-	if (err || !recording->blocks->for_facts)
-		return err;
-	block_store_deinit(&recording->blocks->store);
-	recording->blocks->store = (struct block_store){0};
-	block_cache_destroy(steal(&recording->blocks->cache));
-	return NULL;
+	owned_facts_deinit(&cache->owned);
+	cache->made = cache->known = false;
 }
 
 struct err *recording_run_facts(const struct recording *recording, const struct run_facts **ret)
@@ -92,7 +69,10 @@ struct err *recording_run_facts(const struct recording *recording, const struct 
 		return NULL;
 	pthread_mutex_lock(&cache->lock);
 	if (!cache->made) {
-		err = fill(recording, cache);
+		if (recording->tables->packed_facts)
+			err = facts_unpack(recording, recording->tables->packed_facts,
+					   recording->tables->packed_facts_size, &cache->owned,
+					   &cache->known);
 		if (err)
 			owned_facts_deinit(&cache->owned);
 		cache->made = !err;

@@ -18,7 +18,7 @@ struct owned_facts {
 
 struct facts_cache {
 	pthread_mutex_t lock; /* guards what follows */
-	bool made;            /* facts were made, or found not to be known */
+	bool made;            /* facts were made or read, or found not to be known */
 	bool known;
 	struct owned_facts owned;
 };
@@ -32,7 +32,7 @@ void owned_facts_deinit(struct owned_facts *owned);
 /* Makes facts point to the arrays, when these are filled. */
 void owned_facts_show(struct owned_facts *owned);
 
-/* facts_make.c: sums up the blocks of a recording, which must have some columns. *ret: empty. */
-struct err *facts_make(const struct recording *recording, struct owned_facts *ret);
+/* Forgets what was read of an index that is not used. */
+void facts_cache_forget(struct facts_cache *cache);
 
 #endif

@@ -1,326 +1,257 @@
+/* Makes the run facts of what was noted while events were read. */
 #include <string.h>
 
-#include "analysis/facts/chain_facts.h"
-#include "analysis/facts/facts_cache.h"
-#include "analysis/facts/facts_steps.h"
+#include "analysis/facts/facts_make.h"
 #include "analysis/recording_data.h"
-#include "base/first_where.h"
+#include "analysis/sites/sample_weight.h"
 #include "hosted/cleanup.h"
-#include "hosted/map.h"
-#include "hosted/parallel.h"
 
-/* What some of the blocks come to. Bytes over time are differences until finish_curves(). */
-struct facts_piece {
-	struct owned_facts sums;
-	struct map chain_of;           /* from a site to its place in sums.chains */
-	uint64_t numbers[FACTS_SHARE]; /* of the large blocks */
-	bool failed;                   /* no memory */
-};
-
-/* Where in the run the block begins and ends: parts, and samples. */
-struct facts_life {
-	unsigned int part, freed_part; /* FACTS_POINTS: not within the run */
-	uint32_t sample, freed_sample;
-};
-
-/* The chains of a site. NULL: no memory, and the piece has failed. */
-static struct chain_facts *facts_piece_chain(struct facts_piece *piece, uint32_t site)
-{
-	uint64_t *place = map_put(&piece->chain_of, site);
-
-	if (place && *place == MAP_NONE) {
-		*place = piece->sums.chains.count;
-		if (!vec_push(&piece->sums.chains, (struct chain_facts){.site = site}))
-			place = NULL;
-	}
-	piece->failed |= !place;
-	return place ? &piece->sums.chains.items[*place] : NULL;
-}
-
-/* Takes the step of a realloc that ended the block. */
-static void add_step(struct facts_piece *piece, const struct facts_input *input, uint64_t i)
-{
-	const struct block_columns *blocks = input->blocks;
-	struct chain_facts *chain = facts_piece_chain(piece, blocks->site[blocks->successor[i]]);
-
-	if (chain)
-		chain_facts_add(chain, blocks, i, facts_weight(input, i));
-}
-
-/* Samples that are looked at one by one: most blocks end soon. */
-#define SAMPLES_NEAR 4
-
-/* The first sample of memory at that time or later, of those from `from` on. */
-static uint32_t sample_from(const struct facts_input *input, uint32_t from, uint64_t time_ns)
-{
-	uint32_t count = input->sampled_count, near = from + SAMPLES_NEAR;
-
-	for (; from < count && from < near; from++)
-		if (input->sampled[from] >= time_ns)
-			return from;
-	return first_where(i, from, count, input->sampled[i] >= time_ns);
-}
-
-static void add_life(struct facts_piece *piece, const struct facts_input *input, uint64_t i,
-		     const struct facts_life *life, uint64_t bytes)
-{
-	struct site_facts *site = &piece->sums.sites[input->blocks->site[i]];
-
-	if (life->part != life->freed_part) {
-		site->live[life->part] += bytes;
-		if (life->freed_part < FACTS_POINTS)
-			site->live[life->freed_part] -= bytes;
-	}
-	if (life->sample != life->freed_sample) {
-		piece->sums.sampled_live[life->sample] += bytes;
-		piece->sums.sampled_live[life->freed_sample] -= bytes;
-	}
-}
-
-static void add_kept(struct site_facts *site, const struct facts_input *input, uint64_t i,
-		     unsigned int part, uint64_t weight)
-{
-	uint64_t bytes = input->blocks->size[i] * weight;
-
-	site->kept[part] += bytes;
-	if (input->blocks->allocated_ns[i] > input->late_ns) {
-		site->late_bytes += bytes;
-		site->late_blocks += weight;
-	}
-}
-
-static void add_at_peak(struct facts_piece *piece, const struct facts_input *input, uint64_t i,
-			uint64_t weight)
-{
-	const struct block_columns *blocks = input->blocks;
-	struct run_facts *facts = &piece->sums.facts;
-
-	piece->sums.sites[blocks->site[i]].peak_slack += blocks->slack[i] * weight;
-	if (blocks->size[i] < input->large || facts->large_count == FACTS_SHARE)
-		return;
-	piece->numbers[facts->large_count] = i;
-	facts->large[facts->large_count++] = (struct large_block){
-		.site = blocks->site[i],
-		.size = blocks->size[i],
-		.allocated_ns = blocks->allocated_ns[i],
-		.freed_ns = blocks->freed_ns[i],
-	};
-}
-
-static void add_handed(struct facts_piece *piece, const struct block_columns *blocks, uint64_t i,
-		       uint64_t weight)
-{
-	struct site_facts *site = &piece->sums.sites[blocks->site[i]];
-	struct thread_facts *thread = &piece->sums.threads[blocks->free_thread[i]];
-
-	site->handed_bytes += blocks->size[i] * weight;
-	site->handed_blocks += weight;
-	thread->handed_bytes += blocks->size[i] * weight;
-	thread->handed_blocks += weight;
-}
-
-/* Adds a block. life: of the block before it in this piece; zeroed for the first. */
-static void facts_piece_add(struct facts_piece *piece, const struct facts_input *input, uint64_t i,
-			    struct facts_life *life)
-{
-	const struct block_columns *blocks = input->blocks;
-	uint64_t weight = facts_weight(input, i), freed = blocks->freed_ns[i];
-
-	while (life->part < FACTS_POINTS - 1 && blocks->allocated_ns[i] > input->ends[life->part])
-		life->part++;
-	for (life->freed_part = life->part;
-	     life->freed_part < FACTS_POINTS && freed > input->ends[life->freed_part];)
-		life->freed_part++;
-	life->sample = sample_from(input, life->sample, blocks->allocated_ns[i]);
-	life->freed_sample = sample_from(input, life->sample, freed);
-	add_life(piece, input, i, life, blocks->size[i] * weight);
-	if (freed == TIME_NEVER)
-		add_kept(&piece->sums.sites[blocks->site[i]], input, i, life->part, weight);
-	if (facts_at_peak(input, i))
-		add_at_peak(piece, input, i, weight);
-	if (blocks->free_thread[i] != RECORDING_NONE && blocks->free_thread[i] != blocks->thread[i])
-		add_handed(piece, blocks, i, weight);
-	if (blocks->successor[i] != RECORDING_NONE)
-		add_step(piece, input, i);
-}
-
-/* Fewer blocks than this are not worth a thread, and the sums that it fills. */
-#define PIECE_MIN      ((uint64_t)1 << 18)
-#define PIECE_MIN_SITE 64 /* nor are fewer for each site */
-
-/* At the end of a part of less than this share of the peak, pages tell nothing. */
+/* At less than this share of the peak, pages tell nothing. */
 #define PAGES_SHARE 50
 
-struct summing {
-	struct facts_input input;
-	const struct recording *recording;
-	struct facts_piece *pieces;
-	size_t piece_count;
-	uint64_t length; /* blocks of a piece */
-	uint64_t *sampled;
+/* Ends of parts: the level that begins there, and its ticks. The last part ends with the run. */
+struct part_ends {
+	uint64_t levels[FACTS_POINTS];
+	uint64_t ticks[FACTS_POINTS];
+	unsigned int joined; /* these are levels of 1 << joined levels of the walk */
 };
 
-static void summing_deinit(struct summing *summing)
+/*
+ * Seeks the begin of a level that is nearest to the end of each part. The run may have gone on
+ * after the last event of the walk: its levels are those that all of it would have.
+ */
+static void find_ends(const struct facts_source *source, struct part_ends *ret, uint64_t *ends_ns)
 {
-	for (size_t i = 0; summing->pieces && i < summing->piece_count; i++) {
-		owned_facts_deinit(&summing->pieces[i].sums);
-		map_deinit(&summing->pieces[i].chain_of);
-	}
-	free(summing->pieces);
-	free(summing->sampled);
-}
+	const struct facts_walk *walk = source->walk;
+	uint64_t run = facts_walk_since(walk, source->last_ticks), width;
 
-static void add_piece(void *argument, size_t number)
-{
-	const struct summing *summing = argument;
-	struct facts_piece *piece = &summing->pieces[number];
-	uint64_t begin = number * summing->length, end = begin + summing->length;
-	struct facts_life life = {0};
+	for (ret->joined = 0; run >> walk->shift >> ret->joined >= FACTS_CELLS;)
+		ret->joined++;
+	width = UINT64_C(1) << FACTS_LEVEL_BITS << walk->shift << ret->joined;
+	for (unsigned int i = 0; i < FACTS_POINTS; i++) {
+		uint64_t level = (facts_point_ns(run, i) + width / 2) / width;
 
-	if (end > summing->input.blocks->count)
-		end = summing->input.blocks->count;
-	for (uint64_t i = begin; i < end && !piece->failed; i++)
-		facts_piece_add(piece, &summing->input, i, &life);
-}
-
-static bool join_chains(struct facts_piece *piece, const struct facts_piece *later)
-{
-	for (size_t i = 0; i < later->sums.chains.count; i++) {
-		const struct chain_facts *more = &later->sums.chains.items[i];
-		struct chain_facts *chain = facts_piece_chain(piece, more->site);
-
-		if (!chain)
-			return false;
-		chain->steps += more->steps;
-		chain->copied += more->copied;
-		for (int j = 0; j < 64; j++)
-			chain->ends[j] += more->ends[j];
-	}
-	return true;
-}
-
-/* Adds arrays of 64-bit numbers. */
-static void join_numbers(void *to, const void *from, size_t size)
-{
-	uint64_t *sums = to;
-	const uint64_t *more = from;
-
-	for (size_t i = 0; i < size / sizeof(*sums); i++)
-		sums[i] += more[i];
-}
-
-static bool join(struct facts_piece *piece, const struct facts_piece *later,
-		 const struct recording *recording)
-{
-	struct run_facts *facts = &piece->sums.facts;
-	const struct run_facts *more = &later->sums.facts;
-
-	join_numbers(piece->sums.sites, later->sums.sites,
-		     recording->sites.sites.count * sizeof(struct site_facts));
-	join_numbers(piece->sums.threads, later->sums.threads,
-		     recording->tables->threads.count * sizeof(struct thread_facts));
-	join_numbers(piece->sums.sampled_live, later->sums.sampled_live,
-		     (recording->tables->memory.count + 1) * sizeof(uint64_t));
-	for (uint32_t i = 0; i < more->large_count && facts->large_count < FACTS_SHARE; i++) {
-		piece->numbers[facts->large_count] = later->numbers[i];
-		facts->large[facts->large_count++] = more->large[i];
-	}
-	return !later->failed && join_chains(piece, later);
-}
-
-/* The first piece gets all. */
-static struct err *run_pieces(struct summing *summing)
-{
-	struct facts_piece *first = &summing->pieces[0];
-	bool done;
-
-	parallel_run(add_piece, summing, summing->piece_count);
-	done = !first->failed;
-	for (size_t i = 1; done && i < summing->piece_count; i++)
-		done = join(first, &summing->pieces[i], summing->recording);
-	return done ? NULL : err_no_memory();
-}
-
-static struct err *prepare(struct summing *summing)
-{
-	const struct recording *recording = summing->recording;
-	struct facts_input *input = &summing->input;
-	struct err *err = NULL;
-	uint64_t fewest;
-
-	for (unsigned int i = 0; i < FACTS_POINTS; i++)
-		input->ends[i] = facts_point_ns(recording->facts.duration_ns, i);
-	input->late_ns = recording->facts.duration_ns - recording->facts.duration_ns / FACTS_LATE;
-	input->large = recording->summary.peak_bytes / FACTS_SHARE +
-		       (recording->summary.peak_bytes % FACTS_SHARE != 0);
-	summing->sampled =
-		malloc((recording->tables->memory.count + 1) * sizeof(*summing->sampled));
-	fewest = recording->sites.sites.count * PIECE_MIN_SITE;
-	summing->piece_count =
-		parallel_pieces(input->blocks->count, fewest > PIECE_MIN ? fewest : PIECE_MIN);
-	summing->length = input->blocks->count / summing->piece_count + 1;
-	summing->pieces = calloc(summing->piece_count, sizeof(*summing->pieces));
-	if (!summing->sampled || !summing->pieces)
-		return err_no_memory();
-	for (size_t i = 0; i < recording->tables->memory.count; i++)
-		summing->sampled[i] = recording->tables->memory.items[i].time_ns;
-	input->sampled = summing->sampled;
-	input->sampled_count = (uint32_t)recording->tables->memory.count;
-	for (size_t i = 0; !err && i < summing->piece_count; i++)
-		err = owned_facts_reserve(recording, &summing->pieces[i].sums);
-	return err ? err : facts_peak_find(recording, input);
-}
-
-/* Makes sums of the differences. */
-static void finish_curves(const struct recording *recording, struct owned_facts *owned)
-{
-	for (size_t i = 0; i < recording->sites.sites.count; i++)
-		for (int j = 1; j < FACTS_POINTS; j++)
-			owned->sites[i].live[j] += owned->sites[i].live[j - 1];
-	for (size_t i = 1; i < recording->tables->memory.count; i++)
-		owned->sampled_live[i] += owned->sampled_live[i - 1];
-}
-
-static void sort_large(struct facts_piece *piece)
-{
-	struct run_facts *facts = &piece->sums.facts;
-
-	for (uint32_t i = 1; i < facts->large_count; i++)
-		for (uint32_t j = i; j && facts->large[j].size > facts->large[j - 1].size; j--) {
-			struct large_block block = facts->large[j];
-			uint64_t number = piece->numbers[j];
-
-			facts->large[j] = facts->large[j - 1];
-			facts->large[j - 1] = block;
-			piece->numbers[j] = piece->numbers[j - 1];
-			piece->numbers[j - 1] = number;
+		level += !level; // no event is before the first one
+		ret->levels[i] = level;
+		ret->ticks[i] = walk->start + level * width;
+		ends_ns[i] = tick_clock_ns(source->clock, ret->ticks[i] - 1);
+		if (i == FACTS_POINTS - 1 || level * width > run) {
+			ret->levels[i] = UINT64_MAX;
+			ret->ticks[i] = UINT64_MAX;
+			ends_ns[i] = tick_clock_ns(source->clock, source->last_ticks);
 		}
+	}
+}
+
+/* Goes through what sites noted from the end to the begin of the run. */
+static struct err *fill_levels(const struct facts_source *source, const struct part_ends *ends,
+			       struct site_facts *ret)
+{
+	const struct site_table *sites = source->sites;
+	auto_free uint64_t *live = malloc((sites->sites.count + 1) * sizeof(*live));
+	size_t left = sites->levels.count;
+
+	if (!live)
+		return err_no_memory();
+	for (size_t i = 0; i < sites->sites.count; i++)
+		live[i] = sites->sites.items[i].leaked_bytes;
+	for (unsigned int part = FACTS_POINTS; part-- > 0;) {
+		for (; left &&
+		       sites->levels.items[left - 1].cell >> ends->joined >= ends->levels[part];
+		     left--)
+			live[sites->levels.items[left - 1].site] =
+				sites->levels.items[left - 1].live_bytes;
+		for (size_t i = 0; i < sites->sites.count; i++)
+			ret[i].live[part] = live[i];
+	}
+	return NULL;
+}
+
+static void fill_states(const struct site_table *sites, struct site_facts *ret, int look)
+{
+	for (size_t i = 0; i < sites->sites.count; i++) {
+		const struct site_state *state = &sites->states.items[i];
+
+		ret[i].peak_slack = state->saved < sites->peak ? state->slack : state->peak_slack;
+		ret[i].handed_bytes = state->handed_bytes;
+		ret[i].handed_blocks = state->handed_blocks;
+		ret[i].few_pages = look >= 0 ? state->few_pages[look] : 0;
+	}
+}
+
+static uint64_t weight_of(const struct facts_source *source, const struct live_block *block)
+{
+	return source->sample_mean ? sample_weight(source->sample_mean, block->size, block->number)
+				   : 1;
+}
+
+/* What was never freed: the table of live blocks still has it. */
+static void fill_kept(const struct facts_source *source, const struct part_ends *ends,
+		      struct site_facts *ret)
+{
+	uint64_t duration = tick_clock_ns(source->clock, source->last_ticks);
+	uint64_t late = duration - duration / FACTS_LATE;
+	const struct live_block *block;
+	uint32_t next = 0;
+
+	while ((block = address_table_next(source->live, &next))) {
+		struct site_facts *site = &ret[block->site];
+		uint64_t weight = weight_of(source, block);
+		unsigned int part = 0;
+
+		while (block->ticks >= ends->ticks[part] && part < FACTS_POINTS - 1)
+			part++;
+		site->kept[part] += block->size * weight;
+		if (tick_clock_ns(source->clock, block->ticks) > late) {
+			site->late_bytes += block->size * weight;
+			site->late_blocks += weight;
+		}
+	}
+}
+
+static bool comes_before(const struct large_candidate *a, const struct large_candidate *b)
+{
+	return a->size != b->size ? a->size > b->size : a->number < b->number;
+}
+
+static void fill_large(const struct facts_source *source, struct run_facts *ret)
+{
+	struct facts_walk *walk = source->walk;
+	const struct large_candidate *chosen[FACTS_SHARE];
+
+	facts_walk_flush(walk, source->sites->summary.live_bytes);
+	for (uint32_t i = 0; i < walk->large_count; i++) {
+		const struct large_candidate *large = &walk->large[i];
+		uint32_t at = ret->large_count;
+
+		if (!facts_large_counts(large, source->sites) || at == FACTS_SHARE)
+			continue;
+		for (; at && comes_before(large, chosen[at - 1]); at--)
+			chosen[at] = chosen[at - 1];
+		chosen[at] = large;
+		ret->large_count++;
+	}
+	for (uint32_t i = 0; i < ret->large_count; i++)
+		ret->large[i] = (struct large_block){
+			.site = chosen[i]->site,
+			.size = chosen[i]->size,
+			.allocated_ns = tick_clock_ns(source->clock, chosen[i]->allocated),
+			.freed_ns = chosen[i]->freed == UINT64_MAX
+					    ? TIME_NEVER
+					    : tick_clock_ns(source->clock, chosen[i]->freed),
+			.without_bytes = chosen[i]->without_bytes,
+			.without_ns = tick_clock_ns(source->clock, chosen[i]->without_ticks),
+		};
+}
+
+static int by_site(const void *left, const void *right)
+{
+	const struct chain_facts *a = left, *b = right;
+
+	return a->site < b->site ? -1 : a->site > b->site;
+}
+
+/* Copies the lists of the walk, which have no entry for what did not occur. */
+static struct err *fill_lists(const struct facts_source *source, struct owned_facts *ret)
+{
+	const struct facts_walk *walk = source->walk;
+
+	if (!vec_append(&ret->chains, &walk->chains))
+		return err_no_memory();
+	if (ret->chains.count)
+		qsort(ret->chains.items, ret->chains.count, sizeof(*ret->chains.items), by_site);
+	if (walk->threads.count)
+		memcpy(ret->threads, walk->threads.items,
+		       walk->threads.count * sizeof(*ret->threads));
+	return NULL;
+}
+
+/* Of each sample of memory: what was live at the last moment that had begun. */
+static void fill_samples(const struct facts_source *source, const struct recording *recording,
+			 uint64_t *ret)
+{
+	const struct facts_walk *walk = source->walk;
+	uint64_t run = facts_walk_since(walk, source->last_ticks);
+	unsigned int joined = 0;
+
+	while (run >> walk->moment_shift >> joined >= FACTS_MOMENTS)
+		joined++;
+	for (size_t i = 0; i < recording->tables->memory.count; i++) {
+		uint64_t since =
+			tick_clock_span(source->clock, recording->tables->memory.items[i].time_ns);
+		uint64_t moment = since >> walk->moment_shift >> joined << joined;
+
+		ret[i] = moment <= walk->moment ? walk->live_at[moment]
+						: source->sites->summary.live_bytes;
+	}
 }
 
 /*
- * The last end of a part at which enough was live, but not the run's own: at its end a program may
- * have freed all but a few blocks, and that no longer matters. false: there is none.
+ * The last look at pages before the last part of the run, in which a program frees all; at most one
+ * is in that. -1: there is none, or too little was live.
  */
-static bool find_page_moment(const struct recording *recording, const struct owned_facts *owned,
-			     struct page_facts *ret)
+static int choose_look(const struct facts_source *source, const struct part_ends *ends)
 {
-	for (unsigned int part = FACTS_POINTS - 1; part-- > 0;) {
-		uint64_t live = 0;
+	const struct page_look *looks = source->walk->looks;
+	int look = looks[0].ticks > ends->ticks[FACTS_POINTS - 2];
+	uint64_t live = looks[look].live_bytes;
 
-		for (size_t i = 0; i < recording->sites.sites.count; i++)
-			live += owned->sites[i].live[part];
-		if (live && live >= recording->summary.peak_bytes / PAGES_SHARE) {
-			ret->at_ns = facts_point_ns(recording->facts.duration_ns, part);
-			return true;
-		}
-	}
-	return false;
+	return live && live >= source->sites->summary.peak_bytes / PAGES_SHARE ? look : -1;
 }
 
-static void take_errors(const struct recording *recording, struct error_facts *ret)
+struct err *facts_make(const struct facts_source *source, const struct recording *recording,
+		       struct owned_facts *ret)
 {
-	const struct heap_errors *errors = &recording->blocks->heap_errors;
+	const struct site_table *sites = source->sites;
+	struct facts_walk *walk = source->walk;
+	struct run_facts *facts = &ret->facts;
+	struct part_ends ends;
+	struct err *err;
+	int look;
 
+	if (facts_walk_failed(walk, sites))
+		return err_no_memory();
+	find_ends(source, &ends, facts->ends_ns);
+	look = choose_look(source, &ends);
+	if (look >= 0) {
+		facts->pages = walk->looks[look].facts;
+		facts->pages.at_ns = tick_clock_ns(source->clock, walk->looks[look].ticks - 1);
+	}
+	facts->peak_site = walk->peak_site;
+	facts->peak_thread = walk->peak_thread;
+	fill_states(sites, ret->sites, look);
+	fill_kept(source, &ends, ret->sites);
+	fill_large(source, facts);
+	fill_samples(source, recording, ret->sampled_live);
+	err = fill_levels(source, &ends, ret->sites);
+	return err ? err : fill_lists(source, ret);
+}
+
+void facts_make_curve(const struct facts_source *source, struct site_table *sites)
+{
+	struct facts_walk *walk = source->walk;
+	struct facts_curve *curve = walk->curve;
+	uint64_t run = facts_walk_since(walk, source->last_ticks);
+	const struct live_block *block;
+	uint32_t next = 0;
+
+	facts_walk_end(walk, sites, source->last_ticks);
+	while ((block = address_table_next(source->live, &next))) {
+		uint64_t weight = weight_of(source, block);
+
+		curve_flow_begin(&curve->never[facts_walk_since(walk, block->ticks) >> walk->shift],
+				 block->size * weight, weight);
+	}
+	facts_curve_finish(curve, walk->cell + 1,
+			   (double)run / FACTS_CURVE_LATE / (double)(UINT64_C(1) << walk->shift));
+	for (uint32_t i = 0; i < curve->cells; i++)
+		curve->ends_ns[i] = tick_clock_ns(
+			source->clock, walk->start + ((uint64_t)(i + 1) << walk->shift) - 1);
+	curve->ends_ns[curve->cells - 1] = tick_clock_ns(source->clock, source->last_ticks);
+}
+
+void facts_note_errors(const struct heap_errors *errors, struct error_facts *ret)
+{
 	ret->known = errors->wanted;
 	ret->places = errors->errors.count;
 	for (size_t i = 0; i < errors->errors.count; i++)
@@ -332,57 +263,4 @@ static void take_errors(const struct recording *recording, struct error_facts *r
 		if (ret->stack == RECORDING_NONE && error->entry)
 			ret->stack = error->allocated;
 	}
-}
-
-static int by_site(const void *left, const void *right)
-{
-	const struct chain_facts *a = left, *b = right;
-
-	return a->site < b->site ? -1 : a->site > b->site;
-}
-
-/* What is left to do when all blocks are summed up. */
-static struct err *complete(struct summing *summing)
-{
-	const struct recording *recording = summing->recording;
-	const struct facts_input *input = &summing->input;
-	struct facts_piece *piece = &summing->pieces[0];
-	struct run_facts *facts = &piece->sums.facts;
-	struct err *err = NULL;
-
-	finish_curves(recording, &piece->sums);
-	if (piece->sums.chains.count)
-		qsort(piece->sums.chains.items, piece->sums.chains.count,
-		      sizeof(*piece->sums.chains.items), by_site);
-	if (input->peak != UINT64_MAX) {
-		facts->peak_site = input->blocks->site[input->peak];
-		facts->peak_thread = input->blocks->thread[input->peak];
-	}
-	take_errors(recording, &facts->errors);
-	sort_large(piece);
-	if (facts->large_count)
-		err = facts_peak_without(input, piece->numbers, facts->large, facts->large_count);
-	if (!err && find_page_moment(recording, &piece->sums, &facts->pages))
-		err = facts_pages_find(input->blocks, &facts->pages, piece->sums.sites);
-	return err;
-}
-
-struct err *facts_make(const struct recording *recording, struct owned_facts *ret)
-{
-	cleanup(summing_deinit) struct summing summing = {
-		.recording = recording,
-		.input = {.blocks = &recording->blocks->store.columns,
-			  .sample_mean = recording->facts.sample_mean},
-	};
-	struct err *err = prepare(&summing);
-
-	if (!err)
-		err = run_pieces(&summing);
-	if (!err)
-		err = complete(&summing);
-	if (err)
-		return err;
-	*ret = summing.pieces[0].sums;
-	summing.pieces[0].sums = (struct owned_facts){0};
-	return NULL;
 }

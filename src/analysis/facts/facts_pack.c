@@ -113,6 +113,8 @@ void facts_pack(const struct recording *recording, const struct run_facts *facts
 	put_chains(ret, facts);
 	for (size_t i = 0; i < recording->sites.sites.count; i++)
 		put_site(ret, &facts->sites[i]);
+	for (unsigned int i = 0; i < FACTS_POINTS; i++)
+		put(ret, facts->ends_ns[i] - (i ? facts->ends_ns[i - 1] : 0));
 }
 
 /* An index plus 1, or 0 for none. */
@@ -226,6 +228,20 @@ static void take_site(struct cursor *cursor, struct site_facts *site)
 #undef SITE_NUMBER
 }
 
+/* Earlier versions had equal parts, and do not say where they end. */
+static void take_ends(struct cursor *cursor, const struct recording *recording,
+		      struct run_facts *facts)
+{
+	uint64_t end = 0;
+
+	if (cursor->at == cursor->end) {
+		facts_equal_ends(recording->facts.duration_ns, facts->ends_ns);
+		return;
+	}
+	for (unsigned int i = 0; i < FACTS_POINTS; i++)
+		facts->ends_ns[i] = end += cursor_varint(cursor);
+}
+
 struct err *facts_unpack(const struct recording *recording, const uint8_t *data, size_t size,
 			 struct owned_facts *ret, bool *used)
 {
@@ -241,6 +257,7 @@ struct err *facts_unpack(const struct recording *recording, const uint8_t *data,
 		return err_no_memory();
 	for (size_t i = 0; i < recording->sites.sites.count && !cursor.failed; i++)
 		take_site(&cursor, &ret->sites[i]);
+	take_ends(&cursor, recording, &ret->facts);
 	*used = !cursor.failed && cursor.at == cursor.end;
 	if (!*used)
 		owned_facts_deinit(ret);

@@ -1,5 +1,5 @@
 /* How full the pages of the heap are: a page that one small block lies on cannot be given back. */
-#include "analysis/facts/facts_steps.h"
+#include "analysis/facts/facts_walk.h"
 #include "hosted/cleanup.h"
 #include "hosted/map.h"
 #include "hosted/vec.h"
@@ -12,6 +12,8 @@ struct page {
 struct page_table {
 	struct map numbers; /* from address / FACTS_PAGE to the index of a page */
 	VEC(struct page) pages;
+	uint64_t last; /* the number of the page that was asked for last: neighbours follow … */
+	uint64_t last_index; /* … and its index, if there is any page */
 };
 
 static void page_table_deinit(struct page_table *table)
@@ -22,8 +24,11 @@ static void page_table_deinit(struct page_table *table)
 
 static struct page *page_at(struct page_table *table, uint64_t number)
 {
-	uint64_t *place = map_put(&table->numbers, number);
+	uint64_t *place;
 
+	if (table->pages.count && number == table->last)
+		return &table->pages.items[table->last_index];
+	place = map_put(&table->numbers, number);
 	if (!place)
 		return NULL;
 	if (*place == MAP_NONE) {
@@ -31,6 +36,8 @@ static struct page *page_at(struct page_table *table, uint64_t number)
 		if (!vec_push(&table->pages, (struct page){.site = RECORDING_NONE}))
 			return NULL;
 	}
+	table->last = number;
+	table->last_index = *place;
 	return &table->pages.items[*place];
 }
 
@@ -49,48 +56,66 @@ static void add_bytes(struct page *page, uint32_t site, uint32_t bytes)
 	}
 }
 
-static bool add_block(struct page_table *table, const struct block_columns *blocks, uint64_t i)
+/* false: no memory. */
+static bool add_block(struct page_table *table, const struct live_block *block)
 {
-	uint64_t at = blocks->address[i], end;
+	uint64_t at = block->address, end;
 
 	// A block of no bytes holds its page, too.
-	end = at + (blocks->size[i] ? blocks->size[i] : 1);
+	end = at + (block->size ? block->size : 1);
 	while (at < end) {
 		uint64_t next = (at / FACTS_PAGE + 1) * FACTS_PAGE;
 		struct page *page = page_at(table, at / FACTS_PAGE);
 
 		if (!page)
 			return false;
-		add_bytes(page, blocks->site[i], (uint32_t)((next < end ? next : end) - at));
+		add_bytes(page, block->site, (uint32_t)((next < end ? next : end) - at));
 		at = next;
 	}
 	return true;
 }
 
-struct err *facts_pages_find(const struct block_columns *blocks, struct page_facts *ret,
-			     struct site_facts *sites)
+static bool add_blocks(struct page_table *table, const struct address_table *live,
+		       struct page_facts *ret)
 {
-	cleanup(page_table_deinit) struct page_table table = {0};
+	const struct live_block *block;
+	uint32_t next = 0;
 
-	for (uint64_t i = 0; i < blocks->count && blocks->allocated_ns[i] <= ret->at_ns; i++) {
-		if (blocks->freed_ns[i] <= ret->at_ns || blocks->size[i] > FACTS_PAGE_BLOCK ||
-		    blocks->address[i] > UINT64_MAX - 2 * FACTS_PAGE_BLOCK)
+	while ((block = address_table_next(live, &next))) {
+		if (block->size > FACTS_PAGE_BLOCK ||
+		    block->address > UINT64_MAX - 2 * FACTS_PAGE_BLOCK)
 			continue;
 		ret->blocks++;
-		ret->bytes += blocks->size[i];
-		if (!add_block(&table, blocks, i))
-			return err_no_memory();
+		ret->bytes += block->size;
+		if (!add_block(table, block))
+			return false;
 	}
-	ret->pages = table.pages.count;
+	return true;
+}
+
+void facts_pages_look(struct facts_walk *walk, struct site_table *sites,
+		      const struct address_table *live)
+{
+	cleanup(page_table_deinit) struct page_table table = {0};
+	struct page_facts found = {0};
+
+	for (size_t i = 0; i < sites->states.count; i++) {
+		uint64_t *few_pages = sites->states.items[i].few_pages;
+
+		few_pages[1] = few_pages[0];
+		few_pages[0] = 0;
+	}
+	walk->failed |= !add_blocks(&table, live, &found);
+	found.pages = table.pages.count;
 	for (size_t i = 0; i < table.pages.count; i++) {
 		const struct page *page = &table.pages.items[i];
 
 		if (page->bytes > FACTS_PAGE_FEW)
 			continue;
-		ret->few_pages++;
-		ret->few_blocks += page->blocks;
-		ret->few_bytes += page->bytes;
-		sites[page->site].few_pages++;
+		found.few_pages++;
+		found.few_blocks += page->blocks;
+		found.few_bytes += page->bytes;
+		sites->states.items[page->site].few_pages[0]++;
 	}
-	return NULL;
+	walk->looks[0].facts = found;
 }

@@ -1,11 +1,12 @@
 /*
- * What findings and reports need to know of a recording's blocks, summed up in one pass: of each
- * site how its live bytes went over the run, and of the whole run its largest blocks, its chains of
- * reallocs, who freed for whom, and how full its pages were. A finished recording keeps all of it
- * in its index, so that no event is read for a report.
+ * What findings and reports need to know of a recording's blocks, noted while its events are read
+ * (facts_walk.h): of each site how its live bytes went over the run, and of the whole run its
+ * largest blocks, its chains of reallocs, who freed for whom, and how full its pages were. A
+ * finished recording keeps all of it in its index, so that no event is read for a report.
  *
- * The run is cut into FACTS_POINTS equal parts. A block counts at the end T of a part if it was
- * allocated at T or before, and freed after T: as the condition alive_at of a filter. In a sample
+ * The run is cut into FACTS_POINTS parts, which are equal to within a 256th of the run, or two
+ * ticks. A block counts at the end T of a part if it was allocated at T or before, and freed after
+ * T: as the condition alive_at of a filter, but for events in the same nanosecond. In a sample
  * bytes and blocks are estimates, as in struct site.
  */
 #ifndef MALLOW_ANALYSIS_FACTS_RUN_FACTS_H
@@ -51,8 +52,10 @@ struct large_block {
 };
 
 /*
- * The pages of blocks of at most FACTS_PAGE_BLOCK bytes, at the last end of a part, the run's own
- * left out, at which 2 % of the peak or more was live. pages 0: there was none.
+ * The pages of blocks of at most FACTS_PAGE_BLOCK bytes, when they were looked at last: before the
+ * last part of the run, and when 2 % of the peak or more was live. They are looked at eight times
+ * while the run becomes twice as long, unless that would cost too much. pages 0: there was no such
+ * moment.
  */
 struct page_facts {
 	uint64_t at_ns;
@@ -80,10 +83,12 @@ struct error_facts {
 
 /* Arrays live as long as the recording. */
 struct run_facts {
+	uint64_t ends_ns[FACTS_POINTS];     /* of the parts; the last: the run's duration */
 	const struct site_facts *sites;     /* for each of recording_sites() */
 	const struct chain_facts *chains;   /* by site */
 	const struct thread_facts *threads; /* for each of recording_threads() */
-	const uint64_t *sampled_live;       /* bytes live at each of recording_memory() */
+	/* Bytes live at each of recording_memory(), or a 32,768th of the run before, at most. */
+	const uint64_t *sampled_live;
 	struct large_block large[FACTS_SHARE];
 	uint32_t large_count; /* largest first */
 	uint32_t chain_count;
@@ -93,23 +98,24 @@ struct run_facts {
 };
 
 /*
- * *ret: the facts, made or read when first asked for, and kept; several threads may ask. NULL: they
- * are not known. They are if the recording was opened with RECORDING_RUN_FACTS, or with its blocks;
- * but not of a live table, a filtered or a merged recording. The only error: no memory.
+ * *ret: the facts; several threads may ask. NULL: they are not known. They are if the recording was
+ * opened with RECORDING_RUN_FACTS, or from an index that has them; but not of a live table, a
+ * filtered or a merged recording. The only error: no memory.
  */
 struct err *recording_run_facts(const struct recording *recording, const struct run_facts **ret);
 
-/*
- * The same, before several threads use the recording: makes the facts, and frees the blocks if they
- * were opened for these alone (RECORDING_RUN_FACTS).
- */
-struct err *recording_settle_facts(struct recording *recording);
-
-/* The end of a part of a run of that duration; 0 … FACTS_POINTS - 1. */
+/* The end of a part of a run of that duration, if all are equal; 0 … FACTS_POINTS - 1. */
 static inline uint64_t facts_point_ns(uint64_t duration_ns, unsigned int part)
 {
 	return duration_ns / FACTS_POINTS * (part + 1) +
 	       duration_ns % FACTS_POINTS * (part + 1) / FACTS_POINTS;
+}
+
+/* The ends of all parts, if they are equal: ends_ns of facts that have them, and of other sums. */
+static inline void facts_equal_ends(uint64_t duration_ns, uint64_t *ends_ns)
+{
+	for (unsigned int i = 0; i < FACTS_POINTS; i++)
+		ends_ns[i] = facts_point_ns(duration_ns, i);
 }
 
 #endif

@@ -155,9 +155,8 @@ struct err *find_grows_to_teardown(struct finding_search *search)
 		return err;
 	finding.bytes = sum.bytes;
 	finding_set(&finding, FINDING_NUMBER_bytes, sum.bytes);
-	finding_set(&finding, FINDING_NUMBER_at_ns, facts_point_ns(facts->duration_ns, sum.begin));
-	err = finding_condition_ns(search, &finding, "alive_at",
-				   facts_point_ns(facts->duration_ns, sum.begin));
+	finding_set(&finding, FINDING_NUMBER_at_ns, search->facts->ends_ns[sum.begin]);
+	err = finding_condition_ns(search, &finding, "alive_at", search->facts->ends_ns[sum.begin]);
 	if (!err)
 		err = finding_set_function(search, &finding, &picked);
 	return err ? err : finding_search_add(search, &finding);

@@ -62,30 +62,30 @@ static bool stands_out(const struct finding_search *search, const struct picked_
 }
 
 /* The end of the part in which nearly all was there that stayed to the end. */
-static uint64_t filled_by(uint64_t duration_ns, const struct shape_input *input)
+static uint64_t filled_by(const uint64_t *ends_ns, const struct shape_input *input)
 {
 	unsigned int part = 0;
 
 	while (part < FACTS_POINTS - 1 &&
 	       !is_percent(input->live[part], input->live[FACTS_POINTS - 1], 95))
 		part++;
-	return facts_point_ns(duration_ns, part);
+	return ends_ns[part];
 }
 
 static void set_numbers(const struct finding_search *search, const struct group *group,
 			const struct shape_result *result, struct finding *finding)
 {
-	uint64_t duration = recording_facts(search->recording)->duration_ns;
-	uint64_t since = shape_begin_ns(duration, result->first);
+	const uint64_t *ends = search->facts->ends_ns;
+	uint64_t since = shape_begin_ns(ends, result->first);
 
 	finding_set(finding, FINDING_NUMBER_bytes, group->bytes);
 	finding_set(finding, FINDING_NUMBER_blocks, group->input.kept_blocks);
 	finding_set(finding, FINDING_NUMBER_since_ns,
-		    result->shape == SHAPE_FLAT ? filled_by(duration, &group->input) : since);
-	finding_set(finding, FINDING_NUMBER_until_ns, facts_point_ns(duration, result->last));
-	if (result->shape == SHAPE_GROWS && duration > since)
+		    result->shape == SHAPE_FLAT ? filled_by(ends, &group->input) : since);
+	finding_set(finding, FINDING_NUMBER_until_ns, ends[result->last]);
+	if (result->shape == SHAPE_GROWS && ends[FACTS_POINTS - 1] > since)
 		finding_set(finding, FINDING_NUMBER_bytes_per_second,
-			    shape_rate(result, group->bytes, duration));
+			    shape_rate(result, group->bytes, ends));
 	if (result->shape == SHAPE_STEPS)
 		finding_set(finding, FINDING_NUMBER_steps, result->steps);
 }

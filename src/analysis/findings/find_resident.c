@@ -16,9 +16,8 @@
 static bool is_teardown(const struct finding_search *search, uint64_t ns)
 {
 	unsigned int begin = finding_search_teardown(search);
-	uint64_t duration = recording_facts(search->recording)->duration_ns;
 
-	return begin < FACTS_POINTS - 2 && ns > facts_point_ns(duration, begin);
+	return begin < FACTS_POINTS - 2 && ns > search->facts->ends_ns[begin];
 }
 
 struct err *find_sparse_pages(struct finding_search *search)
@@ -98,7 +97,7 @@ struct err *find_resident(struct finding_search *search)
 	if (!search->facts || recording_facts(search->recording)->begun_by_fork)
 		return NULL;
 	latest = is_teardown(search, latest)
-			 ? facts_point_ns(duration, finding_search_teardown(search))
+			 ? search->facts->ends_ns[finding_search_teardown(search)]
 			 : latest;
 	for (uint32_t i = 0; i < count; i++) {
 		uint64_t live = search->facts->sampled_live[i], anonymous = memory[i].anonymous;

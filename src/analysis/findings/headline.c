@@ -163,7 +163,6 @@ static struct err *take_block(const struct recording *recording, const struct ru
 static bool find_steady(const struct recording *recording, const struct run_facts *facts,
 			uint64_t *ret)
 {
-	uint64_t duration = recording_facts(recording)->duration_ns;
 	uint64_t peak = recording_summary(recording)->peak_bytes;
 	unsigned int since = FACTS_POINTS;
 	uint32_t site_count;
@@ -179,7 +178,7 @@ static bool find_steady(const struct recording *recording, const struct run_fact
 	}
 	if (since > FACTS_POINTS / 2 - 1)
 		return false;
-	*ret = facts_point_ns(duration, since);
+	*ret = facts->ends_ns[since];
 	return true;
 }
 

@@ -146,14 +146,15 @@ struct shape_result shape_judge_run(const struct shape_input *input, uint64_t du
 	return result;
 }
 
-uint64_t shape_begin_ns(uint64_t duration_ns, unsigned int part)
+uint64_t shape_begin_ns(const uint64_t *ends_ns, unsigned int part)
 {
-	return part ? facts_point_ns(duration_ns, part - 1) : 0;
+	return part ? ends_ns[part - 1] : 0;
 }
 
-uint64_t shape_rate(const struct shape_result *shape, uint64_t bytes, uint64_t duration_ns)
+uint64_t shape_rate(const struct shape_result *shape, uint64_t bytes, const uint64_t *ends_ns)
 {
-	uint64_t since = shape_begin_ns(duration_ns, shape->first);
+	uint64_t since = shape_begin_ns(ends_ns, shape->first);
+	uint64_t duration_ns = ends_ns[FACTS_POINTS - 1];
 	double each_second;
 
 	if (shape->shape != SHAPE_GROWS || duration_ns <= since)

@@ -48,10 +48,10 @@ struct shape_result shape_judge(const struct shape_input *input);
  */
 struct shape_result shape_judge_run(const struct shape_input *input, uint64_t duration_ns);
 
-/* The begin of a part of a run. */
-uint64_t shape_begin_ns(uint64_t duration_ns, unsigned int part);
+/* The begin of a part of a run. ends_ns: of all parts. */
+uint64_t shape_begin_ns(const uint64_t *ends_ns, unsigned int part);
 
 /* Bytes a second from the shape's first part to the end of the run. 0: it is not SHAPE_GROWS. */
-uint64_t shape_rate(const struct shape_result *shape, uint64_t bytes, uint64_t duration_ns);
+uint64_t shape_rate(const struct shape_result *shape, uint64_t bytes, const uint64_t *ends_ns);
 
 #endif

@@ -15,8 +15,7 @@ void shape_walk_begin(const struct recording *recording, struct shape_walk *ret)
 		.sample_mean = facts->sample_mean,
 		.late_ns = facts->duration_ns - facts->duration_ns / FACTS_LATE,
 	};
-	for (unsigned int i = 0; i < FACTS_POINTS; i++)
-		ret->ends[i] = facts_point_ns(facts->duration_ns, i);
+	facts_equal_ends(facts->duration_ns, ret->ends);
 }
 
 /* The part of the run in which that moment is. FACTS_POINTS: it is behind the end. */

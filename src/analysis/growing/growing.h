@@ -38,8 +38,8 @@ struct err *growing_advance(struct growing *growing);
  * recording_open() would give it; but times may be 10 microseconds off, because the clock of ticks
  * is known the better the longer a recording is. The caller owns it, and closes it before the next
  * call: it shares stacks and blocks with what is taken then. May wait for 0.1 s, until nothing
- * earlier can come. Needs must be RECORDING_SUMS or RECORDING_BLOCKS for looks that cost only what
- * is new; with others the file is read as a whole.
+ * earlier can come. Looks cost only what is new, unless errors of the heap are needed: then the
+ * file is read as a whole.
  */
 struct err *growing_look(struct growing *growing, struct recording **ret);
 

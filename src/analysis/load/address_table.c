@@ -6,6 +6,8 @@
 /* So many regions have places: 256 MiB of them, if all of their pages are used. */
 #define REGIONS_MAX 1024
 
+#define REGIONS_BACK 64 /* address_table_may_cover() */
+
 #define TABLE_COUNT ((size_t)1 << (ADDRESS_BITS - ADDRESS_REGION_BITS - ADDRESS_REGIONS_BITS))
 #define TABLES_SIZE (TABLE_COUNT * sizeof(struct address_regions *))
 
@@ -148,6 +150,7 @@ static struct live_block *new_block(struct address_table *table, uint64_t addres
 	block = address_table_block(table, index);
 	block->address = address;
 	block->number = 0;
+	block->live = 1;
 	return block;
 }
 
@@ -206,6 +209,7 @@ static const struct live_block *end_block(struct address_table *table, uint32_t 
 	struct live_block *block = address_table_block(table, place - 1);
 
 	block->address = table->free;
+	block->live = 0;
 	table->free = place;
 	return block;
 }
@@ -236,4 +240,55 @@ const struct live_block *address_table_take(struct address_table *table, uint64_
 	found = *place;
 	*place = 0;
 	return likely(found) ? end_block(table, found) : NULL;
+}
+
+static bool covers(const struct live_block *block, uint64_t address)
+{
+	return address > block->address && address - block->address < block->size;
+}
+
+/* The block of the last place that is in use, of those up to `last`. NULL: none is. */
+static const struct live_block *last_block(const struct address_table *table,
+					   const struct address_places *places, size_t last)
+{
+	for (size_t i = last + 1; i-- > 0;)
+		if (places->blocks[i])
+			return address_table_block(table, places->blocks[i] - 1);
+	return NULL;
+}
+
+bool address_table_may_cover(const struct address_table *table, uint64_t address, uint64_t largest)
+{
+	const uint64_t region_size = UINT64_C(1) << ADDRESS_REGION_BITS;
+	uint64_t place = address & ~(uint64_t)((1u << ADDRESS_PLACE_BITS) - 1);
+	size_t last = place >> ADDRESS_PLACE_BITS & (ADDRESS_PLACES - 1);
+
+	// Addresses that have no place are seldom, and in no order.
+	if (table->count || address >> ADDRESS_BITS)
+		return true;
+	for (int i = 0; i < REGIONS_BACK; i++) {
+		struct address_places **region = address_table_region(table, place);
+		const struct live_block *block =
+			region && *region ? last_block(table, *region, last) : NULL;
+
+		if (block)
+			return covers(block, address);
+		place &= ~(region_size - 1);
+		if (!place || address - place >= largest)
+			return false;
+		place -= 1u << ADDRESS_PLACE_BITS;
+		last = ADDRESS_PLACES - 1;
+	}
+	return true;
+}
+
+const struct live_block *address_table_next(const struct address_table *table, uint32_t *index)
+{
+	while (*index < table->used) {
+		const struct live_block *block = address_table_block(table, (*index)++);
+
+		if (block->live)
+			return block;
+	}
+	return NULL;
 }

@@ -26,14 +26,21 @@
 #include "base/compiler.h"
 #include "hosted/vec.h"
 
-#define ADDRESS_TABLE_BATCH_BITS 16 /* 2 MiB, a huge page */
+#define ADDRESS_TABLE_BATCH_BITS 17 /* 6 MiB, three huge pages */
 
 struct live_block {
 	uint64_t address; /* of a free place: index of the next free one plus 1, 0: none */
-	uint64_t number;  /* the block's, from 1 */
+	/* The block's, from 1: so many do not come. */
+	uint64_t number : 48;
+	uint64_t entry : 8; /* the operation that allocated it: enum trace_op */
+	uint64_t live : 1;  /* the place is not free */
+	uint64_t large : 1; /* it is in facts_walk.large */
 	uint64_t size;
+	uint64_t ticks; /* when it was allocated */
 	uint32_t site;
 	uint32_t thread;
+	uint32_t slack;   /* usable bytes beyond the size; UINT32_MAX: so many or more */
+	uint32_t chained; /* so many chains of reallocs end with it */
 };
 
 struct live_slot {
@@ -85,6 +92,18 @@ struct live_block *address_table_put(struct address_table *table, uint64_t addre
  * valid until the next call.
  */
 const struct live_block *address_table_take(struct address_table *table, uint64_t address);
+
+/*
+ * Whether the address may lie in a block, behind its first byte. false: it does not, unless blocks
+ * overlap. Looks back for the block below it, 64 MiB at most. largest: no block has more bytes.
+ */
+bool address_table_may_cover(const struct address_table *table, uint64_t address, uint64_t largest);
+
+/*
+ * The first live block from *index on, in no order that means anything; *index becomes that of the
+ * place behind it. NULL: there is none. Begin with 0.
+ */
+const struct live_block *address_table_next(const struct address_table *table, uint32_t *index);
 
 /* The hash of an address: the multiplication spreads it over the upper bits. */
 static inline uint32_t address_table_tag(uint64_t address)

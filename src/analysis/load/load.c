@@ -27,10 +27,22 @@ bool load_set_clock(struct load *load)
 				      tick_clock_span(&load->clock, WINDOW_NS));
 }
 
+/* Run facts are collected from now on, if they are wanted. */
+static struct err *want_facts(struct load *load)
+{
+	struct block_store *store = &load->recording->blocks->store;
+
+	if (!load->facts_wanted || load->header.flags & TRACE_LIVE)
+		return NULL;
+	return facts_walk_create(load->header.start_ticks, load->curve_wanted, &store->facts);
+}
+
 struct err *load_open_streams(struct load *load)
 {
-	struct err *err;
+	struct err *err = want_facts(load);
 
+	if (err)
+		return err;
 	load_set_clock(load);
 	load->recording->blocks->store.sample_mean = load->recording->facts.sample_mean;
 	load->recording->blocks->store.temporary_known =
@@ -53,19 +65,20 @@ static struct err *read_streams(struct load *load)
 	return err;
 }
 
-/* Forgets the first reading, but not modules and frames: they are why there is a second one. */
+/* Forgets the first reading, but not modules and frames: they may be why there is a second one. */
 static void forget(struct load *load)
 {
 	struct recording *recording = load->recording;
 	struct recording_facts *facts = &recording->facts;
 	bool wanted = recording->blocks->store.wanted;
-	bool free_stacks = recording->blocks->store.free_stacks;
 
 	load_streams_end(load);
 	recording_forget_lists(recording);
 	block_store_deinit(&recording->blocks->store);
-	recording->blocks->store =
-		(struct block_store){.wanted = wanted, .free_stacks = free_stacks};
+	recording->blocks->store = (struct block_store){
+		.wanted = wanted,
+		.free_stacks = wanted && facts->free_stacks,
+	};
 	if (!recording->tables->unseen_stored)
 		recording->tables->unseen.count = 0;
 	facts->events = facts->allocations = facts->frees = facts->reallocs = 0;
@@ -119,17 +132,12 @@ static struct err *load_from_index(struct load *load, bool checked, bool *ret)
 /* Whether the index says all that is needed: the run facts, or that no free was wrong. */
 static struct err *facts_suffice(const struct recording *recording, unsigned int needs, bool *ret)
 {
-	struct owned_facts owned = {0};
-	struct err *err;
+	const struct run_facts *facts;
+	struct err *err = recording_run_facts(recording, &facts);
 
-	*ret = recording->tables->packed_facts != NULL;
-	if (!*ret || !(needs & RECORDING_HEAP_ERRORS))
-		return NULL;
-	err = facts_unpack(recording, recording->tables->packed_facts,
-			   recording->tables->packed_facts_size, &owned, ret);
-	*ret = !err && *ret && owned.facts.errors.known && !owned.facts.errors.frees &&
-	       !recording->facts.unknown_frees;
-	owned_facts_deinit(&owned);
+	*ret = facts &&
+	       (!(needs & RECORDING_HEAP_ERRORS) ||
+		(facts->errors.known && !facts->errors.frees && !recording->facts.unknown_frees));
 	return err;
 }
 
@@ -146,11 +154,11 @@ static struct err *load_facts_from_index(struct load *load, unsigned int needs, 
 	if (err)
 		return err;
 	if (!*ret) {
+		facts_cache_forget(recording->facts_cache);
 		index_forget(recording, &facts);
 		return NULL;
 	}
-	recording->blocks->store.wanted = recording->blocks->heap_errors.wanted = false;
-	block_cache_destroy(steal(&recording->blocks->cache));
+	recording->blocks->heap_errors.wanted = false;
 	return NULL;
 }
 
@@ -176,6 +184,48 @@ static struct err *load_from_index_file(struct load *load, bool checked, bool *r
 	return err;
 }
 
+/* Forgets the blocks that the index file had. */
+static void drop_index_blocks(struct recording *recording)
+{
+	index_mapping_deinit(&recording->blocks->index_mapping);
+	recording->blocks->store.columns = (struct block_columns){0};
+	recording->pools->births = NULL;
+	recording->pools->birth_count = 0;
+}
+
+/*
+ * The same, with run facts if they are needed: a file without them is made anew. For these, or heap
+ * errors, alone, its blocks are not kept.
+ */
+static struct err *load_all_from_index_file(struct load *load, unsigned int needs, bool *ret)
+{
+	struct recording *recording = load->recording;
+	struct recording_blocks *blocks = recording->blocks;
+	struct recording_facts facts = recording->facts;
+	bool wanted = blocks->store.wanted;
+	struct err *err = wanted ? NULL : block_cache_create(&blocks->cache);
+
+	if (!err)
+		err = load_from_index_file(load, needs & RECORDING_CHECKED, ret);
+	if (!err && *ret && needs & RECORDING_RUN_FACTS) {
+		err = facts_suffice(recording, RECORDING_RUN_FACTS, ret);
+		recording->tables->index_stale |= !err && !*ret;
+	}
+	if (wanted && *ret)
+		return err;
+	// What is made of blocks, too, may be in the file.
+	drop_index_blocks(recording);
+	block_cache_destroy(steal(&blocks->cache));
+	if (err || *ret)
+		return err;
+	if (wanted)
+		err = block_cache_create(&blocks->cache);
+	facts_cache_forget(recording->facts_cache);
+	blocks->heap_errors.errors.count = 0;
+	index_forget(recording, &facts);
+	return err;
+}
+
 /* Loads without reading events if that gives all that is needed. *ret false: it does not. */
 static struct err *load_without_events(struct load *load, unsigned int needs, bool *ret)
 {
@@ -189,10 +239,9 @@ static struct err *load_without_events(struct load *load, unsigned int needs, bo
 	if (!(needs & RECORDING_BLOCKS) && needs & (RECORDING_RUN_FACTS | RECORDING_HEAP_ERRORS)) {
 		struct err *err = load_facts_from_index(load, needs, ret);
 
-		if (err || *ret)
-			return err;
+		return err || *ret ? err : load_all_from_index_file(load, needs, ret);
 	}
-	return recording->blocks->store.wanted ? load_from_index_file(load, checked, ret)
+	return recording->blocks->store.wanted ? load_all_from_index_file(load, needs, ret)
 					       : load_from_index(load, checked, ret);
 }
 
@@ -223,13 +272,13 @@ struct err *load_begin(struct load *load, unsigned int needs)
 
 	recording->blocks->live_line.wanted = needs & RECORDING_LIVE_LINE;
 	recording->blocks->heap_errors.wanted =
-		needs & (RECORDING_HEAP_ERRORS | RECORDING_RUN_FACTS);
-	recording->blocks->store.wanted =
-		needs & RECORDING_BLOCKS || recording->blocks->heap_errors.wanted;
-	recording->blocks->for_facts = !(needs & (RECORDING_BLOCKS | RECORDING_HEAP_ERRORS));
-	recording->blocks->watched = recording->blocks->live_line.wanted ||
-				     recording->blocks->live_line.moment ||
-				     recording->blocks->heap_errors.wanted;
+		needs & RECORDING_HEAP_ERRORS ||
+		(needs & (RECORDING_RUN_FACTS | RECORDING_BLOCKS)) == RECORDING_RUN_FACTS;
+	recording->blocks->store.wanted = needs & RECORDING_BLOCKS;
+	load->facts_wanted = needs & RECORDING_RUN_FACTS;
+	load->curve_wanted = needs & RECORDING_CURVE;
+	recording->blocks->watched =
+		recording->blocks->live_line.wanted || recording->blocks->live_line.moment;
 	err = facts_cache_create(&recording->facts_cache);
 	if (!err)
 		err = sight_create(recording, false);
@@ -257,6 +306,29 @@ struct err *load_begin(struct load *load, unsigned int needs)
 	return NULL;
 }
 
+/*
+ * Makes the blocks for the time that suspects are judged, unless they are there: most programs have
+ * no suspects.
+ */
+static struct err *judge(struct load *load)
+{
+	struct recording_blocks *blocks = load->recording->blocks;
+	bool wanted = blocks->store.wanted;
+	struct err *err = NULL;
+
+	load_chunk_facts(load);
+	if (!wanted && heap_errors_need_blocks(load->recording)) {
+		blocks->store.wanted = true;
+		forget(load);
+		err = read_streams(load);
+	}
+	if (!err)
+		err = load_finish(load);
+	if (!wanted)
+		block_store_drop_rows(&blocks->store);
+	return err;
+}
+
 struct err *load_end(struct load *load)
 {
 	bool same;
@@ -267,7 +339,19 @@ struct err *load_end(struct load *load)
 		forget(load);
 		err = read_streams(load);
 	}
-	return err ? err : load_finish(load);
+	return err ? err : judge(load);
+}
+
+/*
+ * Who has an index file keeps one: if it is made anew, all that is in it is needed.
+ */
+static struct err *want_all(struct load *load)
+{
+	struct recording_blocks *blocks = load->recording->blocks;
+
+	blocks->store.wanted = blocks->heap_errors.wanted = load->facts_wanted = true;
+	blocks->store.free_stacks = load->recording->facts.free_stacks;
+	return blocks->cache ? NULL : block_cache_create(&blocks->cache);
 }
 
 struct err *load_recording(struct recording *recording, const struct byte_source *source,
@@ -287,6 +371,9 @@ struct err *load_recording(struct recording *recording, const struct byte_source
 		err = load_without_events(&load, needs, &indexed);
 	if (err || indexed)
 		return err;
-	err = read_streams(&load);
+	if (recording->tables->index_stale)
+		err = want_all(&load);
+	if (!err)
+		err = read_streams(&load);
 	return err ? err : load_end(&load);
 }

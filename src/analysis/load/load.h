@@ -58,16 +58,16 @@ struct load_stream {
 	bool has_current; /* there is a current event */
 	uint32_t *nodes;  /* nodes of the stack trie, one for each frame of the decoder's stack */
 	size_t node_capacity;
-	struct load_event *events; /* the current one, and those decoded ahead: LOAD_AHEAD */
-	uint32_t next, count;      /* index of the current one; how many there are */
-	uint64_t replaced; /* block whose realloc has a second half to come; BLOCK_NONE: unknown */
-	uint64_t time;     /* when the current event happens: the key of the merge */
-	uint32_t thread;   /* the thread of what is decoded next */
-	size_t next_start; /* index in load_culled.starts of this stream's first */
-	uint32_t tag;      /* the tag of what is decoded next */
-	bool introduced;   /* a record named the first thread */
-	bool second_half;  /* the current event is a realloc, and its allocation is due */
-	bool frees;        /* what is due at `time` is a free */
+	struct load_event *events;  /* the current one, and those decoded ahead: LOAD_AHEAD */
+	uint32_t next, count;       /* index of the current one; how many there are */
+	struct live_block replaced; /* its realloc has a second half to come; number 0: unknown */
+	uint64_t time;              /* when the current event happens: the key of the merge */
+	uint32_t thread;            /* the thread of what is decoded next */
+	size_t next_start;          /* index in load_culled.starts of this stream's first */
+	uint32_t tag;               /* the tag of what is decoded next */
+	bool introduced;            /* a record named the first thread */
+	bool second_half;           /* the current event is a realloc, and its allocation is due */
+	bool frees;                 /* what is due at `time` is a free */
 };
 
 /*
@@ -106,8 +106,8 @@ struct load_culled {
 	VEC(struct load_survivor) survivors; /* by time */
 	VEC(struct load_sums) sums;
 	VEC(struct load_start) starts; /* by stream and time */
-	VEC(uint64_t) links; /* blocks that first halves of reallocs ended; BLOCK_NONE: unknown */
-	size_t next;         /* survivor to come */
+	VEC(struct live_block) links;  /* first halves of reallocs ended them; number 0: unknown */
+	size_t next;                   /* survivor to come */
 };
 
 struct load {
@@ -132,6 +132,8 @@ struct load {
 	struct tick_clock clock;
 	uint64_t now;              /* the time of the event being taken; never goes back */
 	uint64_t last_ticks;       /* the latest time so far */
+	bool facts_wanted;         /* run facts … */
+	bool curve_wanted;         /* … and the curve */
 	bool free_stacks;          /* frees have stacks: TRACE_FREE_STACKS */
 	uint32_t expected_streams; /* an ended recording has so many at least */
 	bool end_seen;
@@ -224,13 +226,17 @@ static inline uint32_t load_thread_number(struct load *load, uint32_t thread)
 }
 
 /*
- * load_watch.c: takes note of each free and allocation, after it was taken, if
- * recording->blocks->watched. index: the stream. thread: its number. block: the one that was freed;
- * BLOCK_NONE: not known.
+ * load_watch.c: takes note of each operation on a block, after it was taken, if
+ * recording->blocks->watched.
  */
-struct err *load_watch_free(struct load *load, uint32_t index, uint32_t thread,
-			    struct load_event *event, uint64_t address, uint64_t block);
-struct err *load_watch_allocation(struct load *load, uint32_t thread);
+struct err *load_watch_operation(struct load *load);
+/*
+ * Takes note of a free that may be an error. index: the stream. thread: its number. block: the one
+ * that was freed; NULL: not known.
+ */
+struct err *load_watch_suspect(struct load *load, uint32_t index, uint32_t thread,
+			       struct load_event *event, uint64_t address,
+			       const struct live_block *block);
 
 /*
  * load_pool.c: a record of the program's own pools: when it is decoded (its text is copied), and
@@ -290,6 +296,11 @@ struct err *load_finish_lists(struct load *load);
 void load_finish_sums(struct load *load);
 /* Sets the facts that the chunks tell. */
 void load_chunk_facts(struct load *load);
+/*
+ * Gives the recording, which has all lists already, the run facts of what was taken, if they are
+ * wanted.
+ */
+struct err *load_make_facts(const struct load *load, struct recording *recording);
 
 /*
  * load_look.c: *ret: a recording of what was taken so far, which load_finish() would give; loading

@@ -99,7 +99,7 @@ static struct err *take_realloc(struct load_culled *culled, const struct load_su
 				const struct decode_event *event)
 {
 	struct load_survivor first = *survivor, second = *survivor;
-	uint64_t unknown = BLOCK_NONE;
+	struct live_block unknown = {0};
 
 	first.address = event->survivor.old_address;
 	second.time += event->survivor.duration;

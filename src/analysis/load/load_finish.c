@@ -1,6 +1,8 @@
 #include <stdlib.h>
 
+#include "analysis/facts/facts_make.h"
 #include "analysis/live/live_load.h"
+#include "hosted/cleanup.h"
 
 static void convert(const struct tick_clock *clock, uint64_t *ticks)
 {
@@ -156,6 +158,53 @@ void load_finish_sums(struct load *load)
 	finish_facts(load);
 }
 
+static struct facts_source facts_source(const struct load *load)
+{
+	const struct recording *recording = load->recording;
+
+	return (struct facts_source){
+		.walk = recording->blocks->store.facts,
+		.live = &recording->blocks->store.live,
+		.sites = &recording->sites,
+		.clock = &load->clock,
+		.last_ticks = load->last_ticks,
+		.sample_mean = recording->facts.sample_mean,
+	};
+}
+
+struct err *load_make_facts(const struct load *load, struct recording *recording)
+{
+	const struct facts_source source = facts_source(load);
+	struct facts_cache *cache = recording->facts_cache;
+	struct err *err;
+
+	if (!source.walk)
+		return NULL;
+	err = owned_facts_reserve(recording, &cache->owned);
+	if (!err)
+		err = facts_make(&source, recording, &cache->owned);
+	if (err)
+		return err;
+	owned_facts_show(&cache->owned);
+	cache->made = cache->known = true;
+	return NULL;
+}
+
+/* The same when all was read, and the curve, if it is wanted: series_keep() takes it. */
+static struct err *make_last_facts(struct load *load)
+{
+	const struct facts_source source = facts_source(load);
+	struct err *err = load_make_facts(load, load->recording);
+
+	if (err || !source.walk)
+		return err;
+	if (source.walk->curve)
+		facts_make_curve(&source, &load->recording->sites);
+	else
+		facts_walk_destroy(steal(&load->recording->blocks->store.facts));
+	return NULL;
+}
+
 struct err *load_finish(struct load *load)
 {
 	struct recording *recording = load->recording;
@@ -170,6 +219,9 @@ struct err *load_finish(struct load *load)
 	err = load_finish_lists(load);
 	if (err)
 		return err;
+	err = make_last_facts(load);
+	if (err)
+		return err;
 	block_store_finish(&recording->blocks->store, &load->clock);
 	pool_table_finish(recording->pools, &load->clock);
 	if (recording->blocks->live_line.moment > recording->blocks->live_line.operations)
@@ -181,6 +233,9 @@ struct err *load_finish(struct load *load)
 			return err;
 	}
 	if (recording->blocks->heap_errors.wanted)
-		return heap_errors_judge(recording, &load->clock);
-	return NULL;
+		err = heap_errors_judge(recording, &load->clock);
+	if (!err && recording->facts_cache->known)
+		facts_note_errors(&recording->blocks->heap_errors,
+				  &recording->facts_cache->owned.facts.errors);
+	return err;
 }

@@ -28,7 +28,7 @@ static struct err *copy_lists(const struct recording *recording, struct recordin
 
 	if (!vec_append(&look->tables->modules.modules, &recording->tables->modules.modules) ||
 	    !vec_append(&look->sites.sites, &recording->sites.sites) ||
-	    !vec_append(&look->sites.saved, &recording->sites.saved) ||
+	    !vec_append(&look->sites.states, &recording->sites.states) ||
 	    !vec_append(&look->tables->threads, &recording->tables->threads) ||
 	    !vec_append(&look->tables->memory, &recording->tables->memory) ||
 	    !vec_append(&look->tables->marks, &recording->tables->marks) ||
@@ -37,6 +37,7 @@ static struct err *copy_lists(const struct recording *recording, struct recordin
 	    !vec_append(&look->tables->mallopts, &recording->tables->mallopts) ||
 	    !vec_append(&look->tables->unseen, &recording->tables->unseen))
 		return err_no_memory();
+	look->sites.epoch = recording->sites.epoch;
 	look->sites.peak = recording->sites.peak;
 	look->sites.peak_ticks = recording->sites.peak_ticks;
 	look->sites.peak_block = recording->sites.peak_block;
@@ -110,6 +111,12 @@ static struct err *finish(const struct load *load, struct block_times *times,
 	times->clock = view.clock;
 	if (!err)
 		err = load_finish_lists(&view);
+	if (!err) {
+		struct load taken = view;
+
+		taken.recording = load->recording;
+		err = load_make_facts(&taken, look);
+	}
 	if (!err)
 		load_finish_sums(&view);
 	return err;
@@ -123,7 +130,8 @@ struct err *load_look(struct load *load, struct block_times *times, struct recor
 	struct err *err;
 
 	*ret = NULL;
-	if (recording->blocks->watched || recording->pools->places.count)
+	if (recording->blocks->watched || recording->blocks->heap_errors.wanted ||
+	    recording->pools->places.count)
 		return NULL;
 	err = stack_trie_show(&recording->tables->trie);
 	recording_show_stacks(recording->tables);

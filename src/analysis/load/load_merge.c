@@ -81,7 +81,7 @@ static void sift_down(struct load *load, uint32_t at)
  * Notes the stack of the free that ended a block. The stack may have waited for the event's turn.
  */
 static struct err *take_free_stack(struct load *load, uint32_t index, struct load_event *event,
-				   uint64_t block)
+				   const struct live_block *block)
 {
 	struct err *err = load_event_stack(load, index, event);
 
@@ -90,14 +90,19 @@ static struct err *take_free_stack(struct load *load, uint32_t index, struct loa
 	return err;
 }
 
-/* address: what the event frees; of a realloc the old block. *ret: that block. */
+/*
+ * address: what the event frees; of a realloc the old block. *ret: that block, as
+ * block_store_free() gives it.
+ */
 static struct err *take_free(struct load *load, uint32_t index, struct load_event *event,
-			     uint64_t address, uint64_t *ret)
+			     uint64_t address, const struct live_block **ret)
 {
 	uint32_t thread = load_thread_number(load, event->thread);
 	struct recording *recording = load->recording;
+	struct heap_errors *errors = &recording->blocks->heap_errors;
 	struct err *err;
 
+	*ret = NULL;
 	if (unlikely(trace_is_pool_record(event->event.kind)))
 		return load_pool(load, index, thread, event);
 	recording->facts.frees++;
@@ -105,8 +110,14 @@ static struct err *take_free(struct load *load, uint32_t index, struct load_even
 			       thread, ret);
 	if (unlikely(load->free_stacks) && !err)
 		err = take_free_stack(load, index, event, *ret);
+	if (errors->wanted && !err) {
+		errors->turns.items[thread]++;
+		if (unlikely(!*ret) ||
+		    unlikely(!heap_errors_match((*ret)->entry, event->event.kind)))
+			err = load_watch_suspect(load, index, thread, event, address, *ret);
+	}
 	if (unlikely(recording->blocks->watched) && !err)
-		err = load_watch_free(load, index, thread, event, address, *ret);
+		err = load_watch_operation(load);
 	return err;
 }
 
@@ -122,13 +133,16 @@ static struct err *take_allocation(struct load *load, uint32_t index, struct loa
 	recording->facts.allocations++;
 	err = block_store_allocate(&recording->blocks->store, &recording->sites, &event->event,
 				   event->node, load->now, thread, event->tag);
+	if (recording->blocks->heap_errors.wanted)
+		recording->blocks->heap_errors.turns.items[thread]++;
 	if (unlikely(recording->blocks->watched) && !err)
-		err = load_watch_allocation(load, thread);
+		err = load_watch_operation(load);
 	return err;
 }
 
 /* Where the block that a realloc replaces is noted, from its first half to its second. */
-static uint64_t *replaced_by(struct load *load, uint32_t index, const struct load_event *event)
+static struct live_block *replaced_by(struct load *load, uint32_t index,
+				      const struct load_event *event)
 {
 	return event->link ? &load->culled.links.items[event->link - 1]
 			   : &load->streams[index].replaced;
@@ -137,20 +151,27 @@ static uint64_t *replaced_by(struct load *load, uint32_t index, const struct loa
 /* The first half of a realloc: the old block ends. */
 static struct err *begin_realloc(struct load *load, uint32_t index, struct load_event *event)
 {
+	const struct live_block *old;
+	struct err *err;
+
 	load->recording->facts.reallocs++;
-	return take_free(load, index, event, event->event.block.old_address,
-			 replaced_by(load, index, event));
+	err = take_free(load, index, event, event->event.block.old_address, &old);
+	if (err)
+		return err;
+	// The old block's own address is overwritten when it has ended.
+	*replaced_by(load, index, event) = old ? *old : (struct live_block){0};
+	replaced_by(load, index, event)->address = event->event.block.old_address;
+	return NULL;
 }
 
 /* The second half of a realloc: a new block, linked to the old one. */
 static struct err *finish_realloc(struct load *load, uint32_t index, struct load_event *event)
 {
-	struct block_store *blocks = &load->recording->blocks->store;
-	struct err *err;
+	const struct live_block *old = replaced_by(load, index, event);
+	struct err *err = take_allocation(load, index, event);
 
-	err = take_allocation(load, index, event);
-	if (!err)
-		block_store_succeed(blocks, *replaced_by(load, index, event), blocks->count - 1);
+	if (!err && old->number)
+		block_store_succeed(&load->recording->blocks->store, old);
 	return err;
 }
 
@@ -172,7 +193,7 @@ static struct err *take_event(struct load *load, uint32_t index, bool *more)
 {
 	struct load_stream *stream = &load->streams[index];
 	struct load_event *event = &stream->events[stream->next];
-	uint64_t block;
+	const struct live_block *block;
 
 	*more = false;
 	pass_time(load, stream->time);
@@ -238,8 +259,8 @@ static struct err *take_run(struct load *load, uint32_t index, uint64_t until)
 	struct load_stream *stream = &load->streams[index];
 	struct load_event *event = &stream->events[stream->next];
 	const struct load_event *last = &stream->events[stream->count - 1];
+	const struct live_block *block;
 	struct err *err = NULL;
-	uint64_t block;
 
 	for (; !err && event < last && event->event.time < until; event++) {
 		pass_time(load, event->event.block.start);
@@ -261,6 +282,7 @@ static struct err *take_run(struct load *load, uint32_t index, uint64_t until)
 
 struct err *load_merge(struct load *load, uint64_t until)
 {
+	const struct block_store *store = &load->recording->blocks->store;
 	uint64_t turns = 0;
 	struct err *err;
 	bool more;
@@ -286,6 +308,8 @@ struct err *load_merge(struct load *load, uint64_t until)
 		if (load->progress && ++turns % 4096 == 0)
 			load->progress(load->argument, load->done, load->index.payload);
 	}
+	if (!err && store->facts && facts_walk_failed(store->facts, &load->recording->sites))
+		err = err_no_memory();
 	// The clock may have changed, so that `until` is earlier than the last time.
 	if (!load->late && behind(until) > load->taken_before)
 		load->taken_before = behind(until);

@@ -55,7 +55,7 @@ static struct err *add_stream(struct load *load, const struct run *run)
 	struct load_stream *stream = &load->streams[load->stream_count];
 	struct err *err;
 
-	*stream = (struct load_stream){.number = run->number, .replaced = BLOCK_NONE};
+	*stream = (struct load_stream){.number = run->number};
 	err = load_thread_add(load, run->number, &stream->thread);
 	if (err)
 		return err;

@@ -17,6 +17,7 @@ struct err *load_thread_add(struct load *load, uint64_t stream, uint32_t *ret)
 	if (recording->tables->threads.count + 1 >= RECORDING_NONE ||
 	    !vec_push(&recording->tables->threads, thread) ||
 	    !vec_push(&load->thread_numbers, none) ||
+	    !vec_push(&recording->blocks->heap_errors.turns, 0) ||
 	    !vec_reserve(&load->thread_order,
 			 load->thread_numbers.count - load->thread_order.count))
 		return err_no_memory();

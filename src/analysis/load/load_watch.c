@@ -1,6 +1,6 @@
 #include "analysis/load/load.h"
 
-static struct err *note_operation(struct load *load)
+struct err *load_watch_operation(struct load *load)
 {
 	struct recording *recording = load->recording;
 	struct live_line *line = &recording->blocks->live_line;
@@ -12,51 +12,27 @@ static struct err *note_operation(struct load *load)
 	return live_line_note(line, load->now, recording->sites.summary.live_bytes);
 }
 
-static struct err *suspect(struct load *load, uint32_t thread, const struct load_event *event,
-			   uint64_t address, uint64_t block, uint64_t turn)
+struct err *load_watch_suspect(struct load *load, uint32_t index, uint32_t thread,
+			       struct load_event *event, uint64_t address,
+			       const struct live_block *block)
 {
+	struct heap_errors *errors = &load->recording->blocks->heap_errors;
+	const struct block_store *store = &load->recording->blocks->store;
+	struct err *err = load_event_stack(load, index, event);
 	struct heap_suspect suspect = {
 		.address = address,
 		.ticks = load->now,
-		.block = block,
-		.rows = load->recording->blocks->store.count,
+		.block = block ? block->number - 1 : BLOCK_NONE,
+		.rows = store->count,
 		.stack = event->node,
 		.thread = thread,
 		.release = event->event.kind,
-		.turn = turn,
+		.turn = errors->turns.items[thread],
 	};
 
-	return vec_push(&load->recording->blocks->heap_errors.suspects, suspect) ? NULL
-										 : err_no_memory();
-}
-
-struct err *load_watch_free(struct load *load, uint32_t index, uint32_t thread,
-			    struct load_event *event, uint64_t address, uint64_t block)
-{
-	struct recording *recording = load->recording;
-	struct err *err = NULL;
-	uint64_t turn = 0;
-
-	if (recording->blocks->heap_errors.wanted) {
-		err = heap_errors_turn(&recording->blocks->heap_errors, thread, &turn);
-		if (!err && (block == BLOCK_NONE ||
-			     !heap_errors_match(recording->blocks->store.rows.entry[block],
-						event->event.kind))) {
-			err = load_event_stack(load, index, event);
-			if (!err)
-				err = suspect(load, thread, event, address, block, turn);
-		}
-	}
-	return err ? err : note_operation(load);
-}
-
-struct err *load_watch_allocation(struct load *load, uint32_t thread)
-{
-	struct heap_errors *errors = &load->recording->blocks->heap_errors;
-	struct err *err = NULL;
-	uint64_t turn;
-
-	if (errors->wanted)
-		err = heap_errors_turn(errors, thread, &turn);
-	return err ? err : note_operation(load);
+	if (err)
+		return err;
+	suspect.inside = !block && errors->suspects.count < HEAP_SUSPECTS_LOOKED_FOR &&
+			 address_table_may_cover(&store->live, address, store->largest);
+	return vec_push(&errors->suspects, suspect) ? NULL : err_no_memory();
 }

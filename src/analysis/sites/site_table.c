@@ -6,7 +6,8 @@ void site_table_deinit(struct site_table *table)
 {
 	vec_deinit(&table->sites);
 	vec_deinit(&table->by_node);
-	vec_deinit(&table->saved);
+	vec_deinit(&table->states);
+	vec_deinit(&table->levels);
 }
 
 static bool cover(struct site_table *table, uint32_t index)
@@ -28,7 +29,7 @@ struct err *site_table_append(struct site_table *table, uint32_t node, uint32_t 
 	struct site site = {.stack = node};
 
 	if (table->sites.count >= RECORDING_NONE || !vec_reserve(&table->sites, 1) ||
-	    !vec_push(&table->saved, table->peak))
+	    !vec_push(&table->states, (struct site_state){0}))
 		return err_no_memory();
 	table->sites.items[table->sites.count] = site;
 	*ret = (uint32_t)table->sites.count++;
@@ -52,9 +53,40 @@ struct err *site_table_make(struct site_table *table, uint32_t node, uint32_t *r
 	return NULL;
 }
 
+void site_table_note_level(struct site_table *table, uint32_t index)
+{
+	struct site_level level = {index, table->cell, table->sites.items[index].leaked_bytes};
+
+	table->levels_failed |= !vec_push(&table->levels, level);
+}
+
+/*
+ * Of two notes of a site in what becomes one cell, the earlier one stays. At the begin of the first
+ * cell nothing was live.
+ */
+void site_table_join_cells(struct site_table *table)
+{
+	uint32_t *noted = calloc(table->sites.count + 1, sizeof(*noted)); /* a cell */
+	size_t kept = 0;
+
+	table->levels_failed |= !noted;
+	for (size_t i = 0; noted && i < table->levels.count; i++) {
+		struct site_level level = table->levels.items[i];
+
+		level.cell /= 2;
+		if (!level.cell || noted[level.site] == level.cell)
+			continue;
+		noted[level.site] = level.cell;
+		table->levels.items[kept++] = level;
+	}
+	table->levels.count = kept;
+	table->cell /= 2;
+	free(noted);
+}
+
 void site_table_hold_peak(struct site_table *table)
 {
-	table->peak++;
+	table->peak = ++table->epoch;
 	table->peak_block = UINT64_MAX;
 	table->summary.peak_bytes = UINT64_MAX; // nothing exceeds it
 }
@@ -84,5 +116,6 @@ void site_table_finish(struct site_table *table, struct recording_summary *summa
 		site_table_change(table, i);
 	*summary = site_table_sum(table);
 	vec_deinit(&table->by_node);
-	vec_deinit(&table->saved);
+	vec_deinit(&table->states);
+	vec_deinit(&table->levels);
 }

@@ -3,8 +3,11 @@
  *
  * A site's share in the global peak is its live sums at that moment. But any new maximum may be the
  * last, and copying all sites at each would be quadratic. So a site saves its live sums when they
- * change for the first time after a new maximum; `saved` is the number of the maximum that it saved
- * them for.
+ * change for the first time after a new maximum.
+ *
+ * What a site had live over the run is kept in the same way, if wanted: time is cut into cells, and
+ * a site notes what it had live when that changes for the first time in a cell. From these notes,
+ * the latest first, its live bytes follow for the begin of each cell.
  */
 #ifndef MALLOW_ANALYSIS_SITES_SITE_TABLE_H
 #define MALLOW_ANALYSIS_SITES_SITE_TABLE_H
@@ -12,14 +15,34 @@
 #include "analysis/recording.h"
 #include "hosted/vec.h"
 
+/* What is known of a site beside its sums, while events are read. */
+struct site_state {
+	uint64_t saved; /* the epoch in which it last changed */
+	/* Usable bytes beyond those asked for: live now, and at the peak as of `saved`. */
+	uint64_t slack, peak_slack;
+	uint64_t handed_bytes, handed_blocks; /* as in struct site_facts */
+	uint64_t few_pages[2]; /* the same, when facts_walk.h last looked at pages, and before */
+};
+
+/* What a site had live before it first changed in a cell. */
+struct site_level {
+	uint32_t site, cell;
+	uint64_t live_bytes;
+};
+
 struct site_table {
 	/* In the order of their first allocation. While loading, leaked means live. */
 	VEC(struct site) sites;
 
 	/* Not used after site_table_finish(). */
 	VEC(uint32_t) by_node; /* from stack node + 1 to site; 0 is the empty stack */
-	VEC(uint64_t) saved;
-	uint64_t peak; /* number of the latest maximum */
+	VEC(struct site_state) states;
+	VEC(struct site_level) levels; /* in the order of time */
+	bool levels_failed;            /* no memory: some are missing */
+	uint32_t cell;                 /* the present one */
+	uint64_t epoch;                /* a maximum, or a cell, begins a new one */
+	uint64_t cell_epoch;           /* that of the cell; 0: it is the first */
+	uint64_t peak;                 /* that of the latest maximum; 0: there was none */
 	uint64_t peak_ticks;
 	uint64_t peak_block;              /* whose allocation reached it: site_table_peak_block() */
 	struct recording_summary summary; /* live_bytes and leaked_blocks are kept up to date */
@@ -45,6 +68,19 @@ static inline struct err *site_table_at(struct site_table *table, uint32_t node,
 	return site_table_make(table, node, ret);
 }
 
+/* Begins a cell. Cells never go back. */
+static inline void site_table_begin_cell(struct site_table *table, uint32_t cell)
+{
+	table->cell = cell;
+	table->cell_epoch = ++table->epoch;
+}
+
+/* Makes each two cells one, from now on and of what was noted. */
+void site_table_join_cells(struct site_table *table);
+
+/* Notes what the site has live, before it changes for the first time in the cell. */
+void site_table_note_level(struct site_table *table, uint32_t index);
+
 /*
  * The site, for a change of what it has live. Saves its live sums first if there was a new maximum
  * since the last change.
@@ -52,11 +88,17 @@ static inline struct err *site_table_at(struct site_table *table, uint32_t node,
 static inline struct site *site_table_change(struct site_table *table, uint32_t index)
 {
 	struct site *site = &table->sites.items[index];
+	struct site_state *state = &table->states.items[index];
 
-	if (table->saved.items[index] != table->peak) {
-		table->saved.items[index] = table->peak;
-		site->peak_bytes = site->leaked_bytes;
-		site->peak_blocks = site->leaked_blocks;
+	if (state->saved != table->epoch) {
+		if (state->saved < table->peak) {
+			site->peak_bytes = site->leaked_bytes;
+			site->peak_blocks = site->leaked_blocks;
+			state->peak_slack = state->slack;
+		}
+		if (state->saved < table->cell_epoch)
+			site_table_note_level(table, index);
+		state->saved = table->epoch;
 	}
 	return site;
 }
@@ -80,7 +122,7 @@ static inline void site_table_born(struct site_table *table, uint32_t index, uin
 	summary->leaked_blocks += count;
 	summary->live_bytes += size * count;
 	if (summary->live_bytes > summary->peak_bytes) {
-		table->peak++;
+		table->peak = ++table->epoch;
 		table->peak_ticks = ticks;
 		table->peak_block = block;
 		summary->peak_bytes = summary->live_bytes;

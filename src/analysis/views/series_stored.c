@@ -8,7 +8,10 @@
 #include "hosted/cleanup.h"
 #include "trace/cursor.h"
 
-#define VERSION 1
+#define VERSION 2
+
+/* The last version whose steps were equal: it does not say where they end. */
+#define VERSION_EQUAL 1
 
 static void put(struct buf *buf, uint64_t value)
 {
@@ -18,14 +21,14 @@ static void put(struct buf *buf, uint64_t value)
 }
 
 /* What both know without the file: the whole run, by fate. */
-static struct err *ask_whole(const struct recording *recording, struct block_groups *groups,
-			     struct series_query *ret)
+static struct err *ask_whole(const struct recording *recording, uint32_t steps,
+			     struct block_groups *groups, struct series_query *ret)
 {
 	const struct recording_facts *facts = recording_facts(recording);
 
 	*ret = (struct series_query){
 		.end_ns = facts->duration_ns,
-		.steps = SERIES_STORED_STEPS,
+		.steps = steps,
 		.groups = groups,
 	};
 	return block_groups_create(recording, NULL, BLOCK_GROUPS_FATE, series_late_ns(facts),
@@ -59,6 +62,8 @@ static void put_series(struct buf *buf, const struct recording *recording,
 	buf_char(buf, VERSION);
 	buf_put(buf, &recording->tables->fingerprint, sizeof(recording->tables->fingerprint));
 	put(buf, series->steps);
+	for (uint32_t i = 0; i < series->steps; i++)
+		put(buf, series->ends[i] - (i ? series->ends[i - 1] : 0));
 	put(buf, series->peak_ns);
 	put(buf, series->peak_bytes);
 	put(buf, series->peak_blocks);
@@ -72,23 +77,74 @@ static void put_series(struct buf *buf, const struct recording *recording,
 		put(buf, zigzag((int64_t)(series->slack[i] - (i ? series->slack[i - 1] : 0))));
 }
 
+/* Adds up what is live from what begins and ends. */
+static void fill_curve(struct series *series, uint32_t curve, const struct curve_flow *flows)
+{
+	struct series_point before = {0};
+
+	for (uint32_t i = 0; i < series->steps; i++) {
+		struct series_point *point = &series->curves[curve].points[i];
+
+		*point = (struct series_point){
+			.bytes = before.bytes + flows[i].allocated_bytes - flows[i].freed_bytes,
+			.blocks = before.blocks + flows[i].allocated_blocks - flows[i].freed_blocks,
+			.allocated_bytes = flows[i].allocated_bytes,
+			.allocated_blocks = flows[i].allocated_blocks,
+			.freed_bytes = flows[i].freed_bytes,
+			.freed_blocks = flows[i].freed_blocks,
+		};
+		before = *point;
+		series_point_add(&series->all.points[i], point);
+	}
+}
+
+static void fill_series(const struct recording *recording, const struct facts_curve *curve,
+			struct series *series)
+{
+	const struct recording_summary *sum = recording_summary(recording);
+	const struct facts_walk *walk = recording->blocks->store.facts;
+
+	memcpy(series->ends, curve->ends_ns, series->steps * sizeof(*series->ends));
+	memcpy(series->slack, curve->slack_at, series->steps * sizeof(*series->slack));
+	fill_curve(series, FATE_NEVER_FREED, curve->never);
+	fill_curve(series, FATE_FREED_LATE, curve->late);
+	fill_curve(series, FATE_FREED_SOON, curve->soon);
+	for (uint32_t i = 0; i < series->steps; i++) {
+		uint64_t ends = most_at_ends(series, i);
+
+		series->most[i] = curve->most[i] > ends ? curve->most[i] : ends;
+	}
+	series->peak_ns = sum->peak_time_ns;
+	series->peak_bytes = sum->peak_bytes;
+	series->peak_blocks = sum->peak_blocks;
+	series->peak_thread = walk->peak_thread;
+	series->peak_site = walk->peak_site;
+}
+
 struct err *series_keep(struct recording *recording)
 {
 	cleanup(block_groups_deinit) struct block_groups groups = {0};
 	cleanup(series_destroy_at) struct series *series = NULL;
 	cleanup(buf_deinit) struct buf buf = BUF_EMPTY;
+	const struct facts_walk *walk = recording->blocks->store.facts;
 	const struct recording_facts *facts = recording_facts(recording);
 	struct series_query query;
 	struct err *err;
 
-	if (recording_blocks(recording)->count < SERIES_STORED_FROM || facts->writing ||
-	    facts->damaged_chunks)
+	if (!walk || !walk->curve || recording->blocks->store.count < SERIES_STORED_FROM ||
+	    facts->writing || facts->damaged_chunks)
 		return NULL;
-	err = ask_whole(recording, &groups, &query);
+	if (walk->curve->failed)
+		return err_no_memory();
+	err = ask_whole(recording, walk->curve->cells, &groups, &query);
 	if (!err)
-		err = series_create(recording, &query, &series);
+		err = series_make(&query, FATE_COUNT, &series);
 	if (err)
 		return err;
+	// A run of few nanoseconds has fewer steps than ticks.
+	if (series->steps < walk->curve->cells)
+		return NULL;
+	fill_series(recording, walk->curve, series);
 	put_series(&buf, recording, series);
 	err = buf_finish(&buf);
 	if (err)
@@ -134,6 +190,21 @@ static void take_curve(struct cursor *cursor, struct series *series, uint32_t cu
 	}
 }
 
+/* false: they do not rise to the end of the run. */
+static bool take_ends(struct cursor *cursor, uint64_t duration_ns, struct series *series)
+{
+	uint64_t end = 0;
+
+	for (uint32_t i = 0; i < series->steps; i++) {
+		uint64_t more = cursor_varint(cursor);
+
+		if (more > duration_ns - end)
+			return false;
+		series->ends[i] = end += more;
+	}
+	return end == duration_ns;
+}
+
 static void take_series(struct cursor *cursor, const struct recording *recording,
 			struct series *series)
 {
@@ -162,21 +233,29 @@ struct err *series_read_stored(const struct recording *recording, struct series 
 	struct cursor cursor = cursor_make(recording->tables->curve, recording->tables->curve_size);
 	struct series_query query;
 	const uint8_t *fingerprint;
+	uint64_t version, steps;
 	struct err *err;
 
 	*ret = NULL;
-	if (!recording->tables->curve || facts->damaged_chunks || facts->filtered ||
-	    cursor_u8(&cursor) != VERSION)
+	if (!recording->tables->curve || facts->damaged_chunks || facts->filtered)
+		return NULL;
+	version = cursor_u8(&cursor);
+	if (version != VERSION && version != VERSION_EQUAL)
 		return NULL;
 	fingerprint = cursor_bytes(&cursor, sizeof(recording->tables->fingerprint));
 	if (!fingerprint || bytes_u64(fingerprint) != recording->tables->fingerprint)
 		return NULL;
-	err = ask_whole(recording, &groups, &query);
+	steps = cursor_varint(&cursor);
+	if (cursor.failed || !steps || steps > SERIES_STORED_STEPS)
+		return NULL;
+	err = ask_whole(recording, (uint32_t)steps, &groups, &query);
 	if (!err)
 		err = series_make(&query, FATE_COUNT, &series);
 	if (err)
 		return err;
-	if (cursor_varint(&cursor) != series->steps)
+	// A run of fewer nanoseconds has no such steps.
+	if (series->steps != steps ||
+	    (version != VERSION_EQUAL && !take_ends(&cursor, facts->duration_ns, series)))
 		return NULL;
 	take_series(&cursor, recording, series);
 	if (!cursor.failed && cursor.at == cursor.end)

@@ -1,15 +1,16 @@
 /*
- * The curve of a finished recording: its whole run in SERIES_STORED_STEPS steps, by fate, as it
- * stands in the file. So what a viewer draws first needs no event. docs/trace-format.md, section
- * 9.5.
+ * The curve of a finished recording: its whole run in at most SERIES_STORED_STEPS steps, by fate,
+ * as it stands in the file. So what a viewer draws first needs no event. docs/trace-format.md,
+ * section 9.5.
  */
 #ifndef MALLOW_ANALYSIS_VIEWS_SERIES_STORED_H
 #define MALLOW_ANALYSIS_VIEWS_SERIES_STORED_H
 
+#include "analysis/facts/facts_curve.h"
 #include "analysis/views/series.h"
 #include "hosted/buf.h"
 
-#define SERIES_STORED_STEPS 1024u
+#define SERIES_STORED_STEPS FACTS_CELLS
 
 /* Smaller recordings have none: their events are read in no time. */
 #define SERIES_STORED_FROM 50000u /* blocks */
@@ -21,8 +22,9 @@ static inline uint64_t series_late_ns(const struct recording_facts *facts)
 }
 
 /*
- * Makes the curve of the blocks, for the recording to keep: finishing stores it. Does nothing if
- * the recording has no or few blocks, is being written, or is damaged. The only error: no memory.
+ * Makes the curve of what was noted while events were read (RECORDING_CURVE), for the recording to
+ * keep: finishing stores it. Does nothing if that was not asked for, if there are few blocks, or if
+ * the recording is being written or damaged. The only error: no memory.
  */
 struct err *series_keep(struct recording *recording);
 
@@ -31,7 +33,9 @@ const uint8_t *series_stored_bytes(const struct recording *recording, size_t *si
 
 /*
  * *ret: the curve in the recording's file; NULL: it has none, or that is wrong or of other events.
- * Equal to what series_create() makes of all blocks. The only error: no memory.
+ * At the ends of its steps it says what series_create() would, but for events in the same
+ * nanosecond, and that a block may count as freed late if it lived for a step less or more. The
+ * only error: no memory.
  */
 struct err *series_read_stored(const struct recording *recording, struct series **ret);
 

@@ -3,25 +3,22 @@
 #include <errno.h>
 #include <string.h>
 
-#include "analysis/facts/run_facts.h"
 #include "analysis/index/index_file.h"
 #include "analysis/views/series_stored.h"
 #include "cli/cli.h"
 #include "cli/output/terminal.h"
 #include "cli/recordings/file_kind.h"
 #include "hosted/cleanup.h"
+#include "hosted/files/spill.h"
 
-/*
- * fd: the open file; -1: path is opened. to_finish: blocks that were needed for run facts stay, for
- * loaded_settle(). ahead: what was loaded already, or NULL. *ret: empty.
- */
-static struct err *load_recording(const char *path, int fd, unsigned int needs, bool to_finish,
+/* fd: the open file; -1: path is opened. ahead: what was loaded already, or NULL. *ret: empty. */
+static struct err *load_recording(const char *path, int fd, unsigned int needs,
 				  struct growing *ahead, struct progress *progress,
 				  struct loaded *ret)
 {
-	const struct run_facts *facts;
 	struct err *err;
 
+	spill_use_free_memory();
 	if (ahead)
 		err = growing_finish(ahead, progress_update, progress, &ret->recording);
 	else if (fd >= 0)
@@ -30,9 +27,6 @@ static struct err *load_recording(const char *path, int fd, unsigned int needs, 
 		err = recording_open(path, needs, progress_update, progress, &ret->recording);
 	if (!err && fd < 0)
 		index_file_renew(ret->recording);
-	if (!err && needs & RECORDING_RUN_FACTS)
-		err = to_finish ? recording_run_facts(ret->recording, &facts)
-				: recording_settle_facts(ret->recording);
 	if (err)
 		loaded_close(ret);
 	return err;
@@ -48,8 +42,8 @@ static void say_followed(const char *path, const struct recording *recording)
 			  opened);
 }
 
-static bool open_with(const char *path, int fd, unsigned int needs, bool to_finish,
-		      struct growing *ahead, const struct naming *naming, struct loaded *ret)
+static bool open_with(const char *path, int fd, unsigned int needs, struct growing *ahead,
+		      const struct naming *naming, struct loaded *ret)
 {
 	cleanup(progress_deinit) struct progress progress = {0};
 	struct loaded loaded = {0};
@@ -58,13 +52,14 @@ static bool open_with(const char *path, int fd, unsigned int needs, bool to_fini
 	progress_init(&progress, "loading");
 	err = fd < 0 ? file_kind_check(path) : NULL;
 	if (!err)
-		err = load_recording(path, fd, needs, to_finish, ahead, &progress, &loaded);
-	// Run facts need every block, sums do not: better a report without findings than none.
+		err = load_recording(path, fd, needs, ahead, &progress, &loaded);
+	// Errors of the heap need every block, sums do not: better a report without findings than
+	// none.
 	if (err && err_number(err) == ENOMEM && needs & RECORDING_RUN_FACTS) {
 		err_destroy(err);
 		growing_close(steal(&ahead));
-		err = load_recording(path, fd, needs & ~(unsigned int)RECORDING_RUN_FACTS, false,
-				     NULL, &progress, &loaded);
+		err = load_recording(path, fd, needs & ~(unsigned int)RECORDING_RUN_FACTS, NULL,
+				     &progress, &loaded);
 	}
 	if (!err && naming)
 		err = symbolized_create(loaded.recording, naming, &loaded.symbolized);
@@ -84,7 +79,7 @@ static bool open_with(const char *path, int fd, unsigned int needs, bool to_fini
 bool loaded_open_needs(const char *path, unsigned int needs, const struct naming *naming,
 		       struct loaded *ret)
 {
-	return open_with(path, -1, needs, false, NULL, naming, ret);
+	return open_with(path, -1, needs, NULL, naming, ret);
 }
 
 bool loaded_open(const char *path, const struct naming *naming, struct loaded *ret)
@@ -104,7 +99,8 @@ bool loaded_open_errors(const char *path, const struct naming *naming, struct lo
 
 bool loaded_open_blocks(const char *path, struct loaded *ret)
 {
-	return loaded_open_needs(path, RECORDING_BLOCKS | RECORDING_HEAP_ERRORS, NULL, ret);
+	return loaded_open_needs(
+		path, RECORDING_BLOCKS | RECORDING_HEAP_ERRORS | RECORDING_RUN_FACTS, NULL, ret);
 }
 
 bool loaded_open_facts(const char *path, const struct naming *naming, struct loaded *ret)
@@ -120,21 +116,13 @@ bool loaded_open_checked(const char *path, const struct naming *naming, struct l
 bool loaded_open_to_finish(const char *path, struct growing *ahead, const struct naming *naming,
 			   struct loaded *ret)
 {
-	return open_with(path, -1, LOADED_TO_FINISH, true, ahead, naming, ret);
+	return open_with(path, -1, LOADED_TO_FINISH, ahead, naming, ret);
 }
 
 bool loaded_open_descriptor(const char *name, int fd, const struct naming *naming,
 			    struct loaded *ret)
 {
-	return open_with(name, fd, LOADED_TO_FINISH, true, NULL, naming, ret);
-}
-
-/* Makes the rest, and frees what is not needed any more. */
-static struct err *loaded_settle(struct loaded *loaded)
-{
-	struct err *err = series_keep(loaded->recording);
-
-	return err ? err : recording_settle_facts(loaded->recording);
+	return open_with(name, fd, LOADED_TO_FINISH, NULL, naming, ret);
 }
 
 void loaded_close(struct loaded *loaded)
@@ -158,7 +146,7 @@ struct err *loaded_finish(const char *path, struct loaded *loaded, enum finish_c
 
 	progress_init(&progress, "finishing");
 	if (loaded->recording) {
-		struct err *err = loaded_settle(loaded);
+		struct err *err = series_keep(loaded->recording);
 
 		if (err)
 			return err;

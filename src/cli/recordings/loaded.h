@@ -26,11 +26,12 @@ bool loaded_open_needs(const char *path, unsigned int needs, const struct naming
 bool loaded_open_filterable(const char *path, const struct naming *naming, struct loaded *ret);
 /* As loaded_open(), with heap errors. */
 bool loaded_open_errors(const char *path, const struct naming *naming, struct loaded *ret);
-/* As loaded_open(), with blocks and heap errors, without names: all that an index file has. */
+/* As loaded_open(), with blocks, facts and heap errors, without names: all that an index file has.
+ */
 bool loaded_open_blocks(const char *path, struct loaded *ret);
 /*
  * As loaded_open(), with run facts: of a finished recording no event is read for them. Without
- * memory for all blocks they are left out.
+ * memory they are left out.
  */
 bool loaded_open_facts(const char *path, const struct naming *naming, struct loaded *ret);
 /* As loaded_open(), and the checksum of every chunk is compared. */
@@ -44,7 +45,7 @@ bool loaded_open_to_finish(const char *path, struct growing *ahead, const struct
 /* The same for an open file, which stays the caller's. name: for messages. */
 bool loaded_open_descriptor(const char *name, int fd, const struct naming *naming,
 			    struct loaded *ret);
-#define LOADED_TO_FINISH (RECORDING_CHECKED | RECORDING_RUN_FACTS)
+#define LOADED_TO_FINISH (RECORDING_CHECKED | RECORDING_RUN_FACTS | RECORDING_CURVE)
 /* Accepts a zeroed struct. */
 void loaded_close(struct loaded *loaded);
 

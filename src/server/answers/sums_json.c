@@ -187,24 +187,25 @@ static void put_curves(struct json_writer *json, const struct sums_page *page)
 /* How the never freed bytes of rows grew. */
 static void put_shapes(struct json_writer *json, const struct sums_page *page)
 {
-	uint64_t duration_ns = page->sums->duration_ns;
+	uint64_t ends_ns[FACTS_POINTS];
 
 	json_key(json, "shapes");
 	if (!page->shapes) {
 		json_null(json);
 		return;
 	}
+	facts_equal_ends(page->sums->duration_ns, ends_ns);
 	json_object(json);
 	SHAPES("shape", json_text, shape_word(shape->shape));
 	SHAPES("trust", json_text, finding_trust_name(shape->trust));
-	SHAPES("since_ns", json_u64, shape_begin_ns(duration_ns, shape->first));
-	SHAPES("until_ns", json_u64, facts_point_ns(duration_ns, shape->last));
+	SHAPES("since_ns", json_u64, shape_begin_ns(ends_ns, shape->first));
+	SHAPES("until_ns", json_u64, ends_ns[shape->last]);
 	SHAPES("steps", json_u64, shape->steps);
 	json_key(json, "rate");
 	json_array(json);
 	for (uint64_t i = 0; i < page->count; i++)
 		json_u64(json,
-			 shape_rate(&page->shapes[i], page->rows[i].sum.leaked_bytes, duration_ns));
+			 shape_rate(&page->shapes[i], page->rows[i].sum.leaked_bytes, ends_ns));
 	json_end(json);
 	json_end(json);
 }

@@ -83,7 +83,7 @@ static struct err *read_recording(struct dataset *dataset, const char *path,
 	struct err *err = NULL;
 
 	if (!reading->growing)
-		err = growing_open(path, RECORDING_BLOCKS, &reading->growing);
+		err = growing_open(path, RECORDING_BLOCKS | RECORDING_RUN_FACTS, &reading->growing);
 	if (!err) {
 		growing_tell(reading->growing, options->progress, options->argument);
 		err = growing_look(reading->growing, &dataset->owned);

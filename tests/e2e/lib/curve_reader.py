@@ -15,9 +15,10 @@ def unzigzag(value):
 
 def parse(payload):
     source = Bytes(payload)
-    assert source.number() == 1, "version"
+    assert source.number() == 2, "version"
     source.take(8)  # the fingerprint
     steps = source.number()
+    ends = [source.number() for _ in range(steps)]
     peak = [source.number() for _ in range(5)]
     curves = []
     for fate in FATES:
@@ -31,7 +32,7 @@ def parse(payload):
     most = [max(before, after) + source.number() for before, after in zip([0, *last], last)]
     slack = [unzigzag(source.number()) for _ in range(steps)]
     assert source.at == len(payload), "bytes behind the end"
-    return {"peak": peak, "curves": curves, "live_last": last, "live_most": most,
+    return {"at_ns": [sum(ends[:i + 1]) for i in range(steps)], "peak": peak, "curves": curves, "live_last": last, "live_most": most,
             "live_slack": [sum(slack[:i + 1]) for i in range(steps)]}
 
 
