@@ -30,14 +30,6 @@ void facts_curve_pair(struct facts_curve *curve, uint32_t begin, uint32_t end, u
 	(*pairs)[end - begin].blocks += blocks;
 }
 
-static void add_flow(struct curve_flow *sum, const struct curve_flow *more)
-{
-	sum->allocated_bytes += more->allocated_bytes;
-	sum->allocated_blocks += more->allocated_blocks;
-	sum->freed_bytes += more->freed_bytes;
-	sum->freed_blocks += more->freed_blocks;
-}
-
 static void join_pairs(struct facts_curve *curve, uint32_t used)
 {
 	for (uint32_t begin = 0; begin < used; begin++) {
@@ -62,7 +54,7 @@ void facts_curve_join(struct facts_curve *curve, uint32_t used)
 
 		curve->soon[i] = (struct curve_flow){0};
 		curve->most[i] = curve->slack_at[i] = 0;
-		add_flow(&curve->soon[i / 2], &soon);
+		curve_flow_add(&curve->soon[i / 2], &soon);
 		if (most > curve->most[i / 2])
 			curve->most[i / 2] = most;
 		curve->slack_at[i / 2] = slack;

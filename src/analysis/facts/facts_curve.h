@@ -17,7 +17,7 @@
 #define FACTS_CELLS      1024u
 #define FACTS_CURVE_LATE 10u /* the tenth part */
 
-/* What begins and ends in a cell. */
+/* What begins and ends in a cell, or in a step of a series. */
 struct curve_flow {
 	uint64_t allocated_bytes, allocated_blocks, freed_bytes, freed_blocks;
 };
@@ -65,6 +65,12 @@ static inline void curve_flow_end(struct curve_flow *flow, uint64_t bytes, uint6
 {
 	flow->freed_bytes += bytes;
 	flow->freed_blocks += blocks;
+}
+
+static inline void curve_flow_add(struct curve_flow *sum, const struct curve_flow *more)
+{
+	curve_flow_begin(sum, more->allocated_bytes, more->allocated_blocks);
+	curve_flow_end(sum, more->freed_bytes, more->freed_blocks);
 }
 
 /* A block that began in one cell ended in another. soon: it surely was not late. */

@@ -6,9 +6,6 @@
 #include "analysis/sites/sample_weight.h"
 #include "hosted/cleanup.h"
 
-/* At less than this share of the peak, pages tell nothing. */
-#define PAGES_SHARE 50
-
 /* Ends of parts: the level that begins there, and its ticks. The last part ends with the run. */
 struct part_ends {
 	uint64_t levels[FACTS_POINTS];
@@ -194,9 +191,9 @@ static int choose_look(const struct facts_source *source, const struct part_ends
 {
 	const struct page_look *looks = source->walk->looks;
 	int look = looks[0].ticks > ends->ticks[FACTS_POINTS - 2];
-	uint64_t live = looks[look].live_bytes;
 
-	return live && live >= source->sites->summary.peak_bytes / PAGES_SHARE ? look : -1;
+	return facts_pages_tell(looks[look].live_bytes, source->sites->summary.peak_bytes) ? look
+											   : -1;
 }
 
 struct err *facts_make(const struct facts_source *source, const struct recording *recording,

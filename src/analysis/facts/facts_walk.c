@@ -5,9 +5,6 @@
 #include "analysis/facts/chain_facts.h"
 #include "hosted/cleanup.h"
 
-/* At less than this share of the peak, pages tell nothing. */
-#define PAGES_SHARE 50
-
 /* So many places of blocks may be visited for pages, and one more for so many allocations. */
 #define VISITS_FREE  (UINT64_C(1) << 18)
 #define VISITS_SHARE 2
@@ -106,7 +103,7 @@ static void look_at_pages(struct facts_walk *walk, struct site_table *sites,
 	uint64_t bytes = sites->summary.live_bytes;
 	uint64_t visited = walk->visited + live->used;
 
-	if (!bytes || bytes < sites->summary.peak_bytes / PAGES_SHARE ||
+	if (!facts_pages_tell(bytes, sites->summary.peak_bytes) ||
 	    visited > blocks / VISITS_SHARE + VISITS_FREE)
 		return;
 	walk->visited = visited;

@@ -1,6 +1,6 @@
 /*
  * What run facts and the stored curve need, noted while events are read: block_store.c calls this
- * for each. No block is kept for it once it is freed.
+ * for each of them. No block is kept for it once it is freed.
  *
  * How long the run will be is known at its end only, and a recording may be read while it is
  * written. So time is cut into cells of a power of two of ticks. When there would be more than
@@ -105,6 +105,12 @@ bool facts_large_counts(const struct large_candidate *large, const struct site_t
 /* facts_pages.c: looks at the pages of the heap. */
 void facts_pages_look(struct facts_walk *walk, struct site_table *sites,
 		      const struct address_table *live);
+
+/* Whether pages tell anything when so much is live: at less than 2 % of the peak they do not. */
+static inline bool facts_pages_tell(uint64_t live_bytes, uint64_t peak_bytes)
+{
+	return live_bytes && live_bytes >= peak_bytes / 50;
+}
 
 /* The fewest bytes that make a block large. */
 static inline uint64_t facts_large(uint64_t peak_bytes)

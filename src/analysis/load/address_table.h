@@ -30,7 +30,7 @@
 
 struct live_block {
 	uint64_t address; /* of a free place: index of the next free one plus 1, 0: none */
-	/* The block's, from 1: so many do not come. */
+	/* The block's, from 1. No recording has 2 to the power of 48. */
 	uint64_t number : 48;
 	uint64_t entry : 8; /* the operation that allocated it: enum trace_op */
 	uint64_t live : 1;  /* the place is not free */

@@ -201,6 +201,26 @@ struct err *series_make(const struct series_query *query, uint32_t curves, struc
 	return err;
 }
 
+void series_fill_curve(struct series *series, uint32_t curve, const struct curve_flow *before,
+		       const struct curve_flow *flows, size_t apart)
+{
+	uint64_t bytes = before->allocated_bytes, blocks = before->allocated_blocks;
+
+	for (uint32_t step = 0; step < series->steps; step++, flows += apart) {
+		bytes += flows->allocated_bytes - flows->freed_bytes;
+		blocks += flows->allocated_blocks - flows->freed_blocks;
+		series->curves[curve].points[step] = (struct series_point){
+			.bytes = bytes,
+			.blocks = blocks,
+			.allocated_bytes = flows->allocated_bytes,
+			.allocated_blocks = flows->allocated_blocks,
+			.freed_bytes = flows->freed_bytes,
+			.freed_blocks = flows->freed_blocks,
+		};
+		series_point_add(&series->all.points[step], &series->curves[curve].points[step]);
+	}
+}
+
 static struct series_job make_job(const struct recording *recording,
 				  const struct series_query *query, struct series *series)
 {

@@ -3,6 +3,7 @@
 #define MALLOW_ANALYSIS_VIEWS_SERIES_DATA_H
 
 #include "analysis/blocks/block_bits.h"
+#include "analysis/facts/facts_curve.h"
 #include "analysis/sites/sample_weight.h"
 #include "analysis/views/series.h"
 
@@ -75,6 +76,14 @@ static inline void series_point_add(struct series_point *sum, const struct serie
 
 /* *ret: a series of zeros, with its steps and so many curves. */
 struct err *series_make(const struct series_query *query, uint32_t curves, struct series **ret);
+
+/*
+ * Fills a curve, and adds it to that of all: what is live is added up from what begins and ends.
+ * before: what began before the first step, and is live then. flows: of each step, `apart` of them
+ * apart.
+ */
+void series_fill_curve(struct series *series, uint32_t curve, const struct curve_flow *before,
+		       const struct curve_flow *flows, size_t apart);
 
 /*
  * Fills the points of all curves, slack, and what the job knows of the span's begin and of its

@@ -77,27 +77,6 @@ static void put_series(struct buf *buf, const struct recording *recording,
 		put(buf, zigzag((int64_t)(series->slack[i] - (i ? series->slack[i - 1] : 0))));
 }
 
-/* Adds up what is live from what begins and ends. */
-static void fill_curve(struct series *series, uint32_t curve, const struct curve_flow *flows)
-{
-	struct series_point before = {0};
-
-	for (uint32_t i = 0; i < series->steps; i++) {
-		struct series_point *point = &series->curves[curve].points[i];
-
-		*point = (struct series_point){
-			.bytes = before.bytes + flows[i].allocated_bytes - flows[i].freed_bytes,
-			.blocks = before.blocks + flows[i].allocated_blocks - flows[i].freed_blocks,
-			.allocated_bytes = flows[i].allocated_bytes,
-			.allocated_blocks = flows[i].allocated_blocks,
-			.freed_bytes = flows[i].freed_bytes,
-			.freed_blocks = flows[i].freed_blocks,
-		};
-		before = *point;
-		series_point_add(&series->all.points[i], point);
-	}
-}
-
 static void fill_series(const struct recording *recording, const struct facts_curve *curve,
 			struct series *series)
 {
@@ -106,9 +85,9 @@ static void fill_series(const struct recording *recording, const struct facts_cu
 
 	memcpy(series->ends, curve->ends_ns, series->steps * sizeof(*series->ends));
 	memcpy(series->slack, curve->slack_at, series->steps * sizeof(*series->slack));
-	fill_curve(series, FATE_NEVER_FREED, curve->never);
-	fill_curve(series, FATE_FREED_LATE, curve->late);
-	fill_curve(series, FATE_FREED_SOON, curve->soon);
+	series_fill_curve(series, FATE_NEVER_FREED, &(struct curve_flow){0}, curve->never, 1);
+	series_fill_curve(series, FATE_FREED_LATE, &(struct curve_flow){0}, curve->late, 1);
+	series_fill_curve(series, FATE_FREED_SOON, &(struct curve_flow){0}, curve->soon, 1);
 	for (uint32_t i = 0; i < series->steps; i++) {
 		uint64_t ends = most_at_ends(series, i);
 

@@ -5,15 +5,10 @@
 #include "hosted/cleanup.h"
 #include "hosted/parallel.h"
 
-/* What begins and ends in a step, of one curve. */
-struct flow {
-	uint64_t allocated_bytes, allocated_blocks, freed_bytes, freed_blocks;
-};
-
 /* What a piece of the blocks comes to. */
 struct piece {
-	struct flow *flows; /* [step * curves + curve] */
-	struct flow
+	struct curve_flow *flows; /* [step * curves + curve] */
+	struct curve_flow
 		*before; /* of each curve: what began before the span, and ended in it or later */
 	uint64_t *slack; /* [step]: the change; [steps]: before. Modulo 2^64 */
 	uint64_t first, end; /* blocks allocated in the span are among these */
@@ -42,7 +37,7 @@ static inline void add_block(struct adding *adding, const struct block_columns *
 	uint64_t weight, bytes, slack, start = adding->query.start_ns, end = adding->query.end_ns;
 	struct piece *piece = &adding->piece;
 	uint32_t curve, step;
-	struct flow *flow;
+	struct curve_flow *flow;
 
 	if (allocated > end || freed < start)
 		return;
@@ -63,8 +58,7 @@ static inline void add_block(struct adding *adding, const struct block_columns *
 			piece->first = i;
 		piece->end = i + 1;
 	}
-	flow->allocated_bytes += bytes;
-	flow->allocated_blocks += weight;
+	curve_flow_begin(flow, bytes, weight);
 	piece->slack[step] += slack;
 	if (freed > end)
 		return;
@@ -73,8 +67,7 @@ static inline void add_block(struct adding *adding, const struct block_columns *
 		step = series_step(&adding->job, adding->ends, freed);
 		flow = &piece->flows[(size_t)step * adding->curves + curve];
 	}
-	flow->freed_bytes += bytes;
-	flow->freed_blocks += weight;
+	curve_flow_end(flow, bytes, weight);
 	piece->slack[step] -= slack;
 }
 
@@ -101,14 +94,6 @@ static void add_piece(void *argument, size_t number)
 	summing->pieces[number] = adding.piece;
 }
 
-static void add_flow(struct flow *sum, const struct flow *more)
-{
-	sum->allocated_bytes += more->allocated_bytes;
-	sum->allocated_blocks += more->allocated_blocks;
-	sum->freed_bytes += more->freed_bytes;
-	sum->freed_blocks += more->freed_blocks;
-}
-
 /* Adds a piece to the first one, before which it does not come. */
 static void join(const struct summing *summing, const struct piece *later)
 {
@@ -116,9 +101,9 @@ static void join(const struct summing *summing, const struct piece *later)
 	uint32_t steps = summing->job->series->steps, curves = summing->curves;
 
 	for (size_t i = 0; i < (size_t)steps * curves; i++)
-		add_flow(&first->flows[i], &later->flows[i]);
+		curve_flow_add(&first->flows[i], &later->flows[i]);
 	for (size_t i = 0; i < curves; i++)
-		add_flow(&first->before[i], &later->before[i]);
+		curve_flow_add(&first->before[i], &later->before[i]);
 	for (size_t i = 0; i <= steps; i++)
 		first->slack[i] += later->slack[i];
 	if (later->end && !first->end)
@@ -127,31 +112,14 @@ static void join(const struct summing *summing, const struct piece *later)
 		first->end = later->end;
 }
 
-/* Adds up what is live from what begins and ends. */
 static void fill_curve(const struct summing *summing, uint32_t curve)
 {
 	const struct piece *piece = &summing->pieces[0];
-	struct series *series = summing->job->series;
-	uint64_t bytes = piece->before[curve].allocated_bytes;
-	uint64_t blocks = piece->before[curve].allocated_blocks;
 
-	summing->job->before_bytes += bytes;
-	summing->job->before_blocks += blocks;
-	for (uint32_t step = 0; step < series->steps; step++) {
-		const struct flow *flow = &piece->flows[(size_t)step * summing->curves + curve];
-
-		bytes += flow->allocated_bytes - flow->freed_bytes;
-		blocks += flow->allocated_blocks - flow->freed_blocks;
-		series->curves[curve].points[step] = (struct series_point){
-			.bytes = bytes,
-			.blocks = blocks,
-			.allocated_bytes = flow->allocated_bytes,
-			.allocated_blocks = flow->allocated_blocks,
-			.freed_bytes = flow->freed_bytes,
-			.freed_blocks = flow->freed_blocks,
-		};
-		series_point_add(&series->all.points[step], &series->curves[curve].points[step]);
-	}
+	summing->job->before_bytes += piece->before[curve].allocated_bytes;
+	summing->job->before_blocks += piece->before[curve].allocated_blocks;
+	series_fill_curve(summing->job->series, curve, &piece->before[curve], &piece->flows[curve],
+			  summing->curves);
 }
 
 static void fill_slack(const struct summing *summing)
@@ -170,7 +138,7 @@ struct err *series_sum_up(struct series_job *job)
 	size_t count = parallel_pieces(job->blocks->count, SERIES_PIECE);
 	size_t curves = series->curve_count, cells = series->steps * curves;
 	auto_free struct piece *pieces = calloc(count, sizeof(*pieces));
-	auto_free struct flow *flows = calloc(count * (cells + curves) + 1, sizeof(*flows));
+	auto_free struct curve_flow *flows = calloc(count * (cells + curves) + 1, sizeof(*flows));
 	auto_free uint64_t *slack = calloc(count * (series->steps + 1u), sizeof(*slack));
 	struct summing summing = {
 		.job = job,
