@@ -4,119 +4,38 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "allocators/function_names.h"
 #include "base/compiler.h"
 
-/* The allocators that are told apart, by number, and the words of the list: a bit for each. */
-static const char *const names[] = {"jemalloc", "tcmalloc", "mimalloc", "rpmalloc", "snmalloc"};
-#define NAMES (ARRAY_COUNT(names))
-enum {
-	JE = 1,
-	TC = 2,
-	MI = 4,
-	RP = 8,
-	SN = 16,
-	ANY = 31,
-	PLAIN = 0, // of any C library, of other languages: these tell no allocator
-	LIBC = 0,
-	CXX = 0,
-	RUST = 0,
-	MAP = 0,
-};
-
-struct word {
-	const char *text;
-	uint32_t groups;
-};
-
-/* Functions without their prefixes. */
-static const struct word functions[] = {
-#define HOOK(name, groups, leaves, act, size, times, pointer, operation, alignment) {name, groups},
-#define PREFIX(prefix, group)
-#define SIGN(symbol, allocator)
-#include "symbols/allocator_functions.def"
-#undef HOOK
-#undef PREFIX
-#define HOOK(name, groups, leaves, act, size, times, pointer, operation, alignment)
-};
-#define FUNCTIONS (ARRAY_COUNT(functions))
-
-static const struct word prefixes[] = {
-#define PREFIX(prefix, group) {prefix, group},
-#include "symbols/allocator_functions.def"
-#undef PREFIX
-#undef SIGN
-#define PREFIX(prefix, group)
-};
-#define PREFIXES (ARRAY_COUNT(prefixes))
-
-/* Functions that only one allocator has. */
-static const struct {
-	const char *symbol, *allocator;
-} signs[] = {
-#define SIGN(symbol, allocator) {symbol, allocator},
-#include "symbols/allocator_functions.def"
-#undef HOOK
-#undef PREFIX
-#undef SIGN
-};
-#define SIGNS (ARRAY_COUNT(signs))
-
-/*
- * Beginnings of what allocators call in themselves, which is left where everything else was
- * inlined.
- */
-static const struct word inside[] = {
-	{"je_arena_", JE}, {"je_tcache_", JE}, {"je_extent", JE}, {"_rjem_je_", JE},
-	{"_mi_page_", MI}, {"_mi_heap_", MI},  {"_mi_os_", MI},   {"_mi_arena", MI},
-};
-#define INSIDE (ARRAY_COUNT(inside))
+/* The groups of function_names.h, by number. */
+#define GROUPS 16
 
 /* A function that only jemalloc has ends so, whatever prefix it was built with. */
 #define ANY_JEMALLOC "mallocx"
 
-static bool begins(const char *text, const char *with)
-{
-	for (; *with && *text == *with; text++)
-		with++;
-	return !*with;
-}
-
-/* The number of the allocator that surely has this function. NAMES: none. */
-static size_t sure_of(const char *symbol)
+/* The allocator that surely has this function: a bit. 0: none. */
+static uint32_t sure_of(const char *symbol)
 {
 	size_t length = strlen(symbol), end = strlen(ANY_JEMALLOC);
+	uint32_t rank;
+	const char *allocator = function_names_allocator(symbol, &rank);
 
-	for (size_t i = 0; i < SIGNS; i++) {
-		if (*signs[i].symbol != *symbol || strcmp(signs[i].symbol, symbol) != 0)
-			continue;
-		for (size_t j = 0; j < NAMES; j++)
-			if (strcmp(signs[i].allocator, names[j]) == 0)
-				return j;
+	for (uint32_t i = 0; allocator && i < GROUPS; i++) {
+		const char *name = function_names_of_group(1u << i);
+
+		if (name && strcmp(name, allocator) == 0)
+			return 1u << i;
 	}
-	return length > end && strcmp(symbol + length - end, ANY_JEMALLOC) == 0 ? 0 : NAMES;
-}
-
-static uint32_t inside_of(const char *symbol)
-{
-	for (size_t i = 0; i < INSIDE; i++)
-		if (begins(symbol, inside[i].text))
-			return inside[i].groups;
-	return 0;
+	return length > end && strcmp(symbol + length - end, ANY_JEMALLOC) == 0 ? ALLOCATOR_JE : 0;
 }
 
 /* The allocators that may have it: bits. */
-static uint32_t groups_of(const char *symbol)
+static uint32_t groups_of(const struct function_names *functions, const char *symbol)
 {
-	if (inside_of(symbol))
-		return inside_of(symbol);
-	for (size_t i = 0; i < PREFIXES; i++) {
-		if (!prefixes[i].groups || !begins(symbol, prefixes[i].text))
-			continue;
-		for (size_t j = 0; j < FUNCTIONS; j++)
-			if (strcmp(symbol + strlen(prefixes[i].text), functions[j].text) == 0)
-				return functions[j].groups & prefixes[i].groups;
-	}
-	return 0;
+	uint32_t inside = function_names_inside(symbol);
+	struct function_match match;
+
+	return inside ? inside : function_names_match(functions, symbol, &match) ? match.group : 0;
 }
 
 /* Most symbols are nobody's: told by their first letter, or by jemalloc's last one. */
@@ -135,7 +54,7 @@ struct found {
 
 static void note_symbol(struct found *found, const char *symbol)
 {
-	bool is_inside = inside_of(symbol);
+	bool is_inside = function_names_inside(symbol);
 
 	found->two |= found->symbol && strcmp(found->symbol, symbol) != 0;
 	found->allocates |= is_inside || strstr(symbol, "alloc");
@@ -157,36 +76,40 @@ static bool find_in(const struct elf_image *image, const char *table, struct own
 {
 	Elf_Scn *section = elf_image_section(image, table);
 	Elf_Data *data = section ? elf_getdata(section, NULL) : NULL;
-	struct found found[NAMES] = {0};
+	struct found found[GROUPS] = {0};
+	struct function_names functions;
 	GElf_Shdr header;
 	GElf_Sym symbol;
 
 	if (!data || !gelf_getshdr(section, &header))
 		return false;
+	function_names_init(&functions, NULL);
 	for (int i = 0; gelf_getsym(data, i, &symbol); i++) {
 		const char *text;
-		uint32_t groups;
-		size_t number;
+		uint32_t groups, sure;
 
 		if (symbol.st_shndx == SHN_UNDEF || GELF_ST_TYPE(symbol.st_info) != STT_FUNC)
 			continue;
 		text = elf_strptr(image->elf, header.sh_link, symbol.st_name);
 		if (!text || !may_be(text))
 			continue;
-		number = sure_of(text);
-		groups = number < NAMES ? 0 : groups_of(text);
-		if (number < NAMES)
-			found[number] = (struct found){text, false, true, true};
-		for (size_t j = 0; groups && j < NAMES; j++)
+		sure = sure_of(text);
+		groups = sure ? 0 : groups_of(&functions, text);
+		for (uint32_t j = 0; j < GROUPS; j++) {
+			if (sure >> j & 1)
+				found[j] = (struct found){text, false, true, true};
 			if (groups >> j & 1)
 				note_symbol(&found[j], text);
+		}
 	}
-	for (size_t i = 0; i < NAMES; i++) {
-		if (!found[i].two || !found[i].allocates)
+	for (uint32_t i = 0; i < GROUPS; i++) {
+		const char *name = function_names_of_group(1u << i);
+
+		if (!name || !found[i].two || !found[i].allocates)
 			continue;
 		if (!*ret->name)
 			snprintf(ret->symbol, sizeof(ret->symbol), "%s", found[i].symbol);
-		add_name(ret, names[i]);
+		add_name(ret, name);
 	}
 	return *ret->name;
 }
@@ -207,6 +130,7 @@ static bool is_program(const struct elf_image *image)
 static bool find_messages(const struct elf_image *image, struct own_allocator *ret)
 {
 	char texts[][24] = {"*jemalloc>: ", "*cmalloc: large alloc ", "*imalloc: warning: "};
+	static const uint32_t groups[] = {ALLOCATOR_JE, ALLOCATOR_TC, ALLOCATOR_MI};
 	const Elf_Data *constants;
 
 	texts[0][0] = '<';
@@ -217,7 +141,7 @@ static bool find_messages(const struct elf_image *image, struct own_allocator *r
 	constants = elf_image_section_data(image, ".rodata");
 	for (size_t i = 0; constants && i < ARRAY_COUNT(texts); i++)
 		if (memmem(constants->d_buf, constants->d_size, texts[i], strlen(texts[i])))
-			add_name(ret, names[i]);
+			add_name(ret, function_names_of_group(groups[i]));
 	return *ret->name;
 }
 

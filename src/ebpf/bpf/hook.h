@@ -14,14 +14,16 @@
 #ifndef MALLOW_EBPF_BPF_HOOK_H
 #define MALLOW_EBPF_BPF_HOOK_H
 
+#include "allocators/act.h"
+
 enum hook_act {
-	HOOK_ALLOC = 1, /* returns a block of size (* times) bytes */
-	HOOK_REALLOC,   /* frees pointer, unless it fails, and returns a block */
-	HOOK_FREE,      /* frees pointer */
-	HOOK_MMAP,      /* mmap(address, size, protection, flags, …) */
-	HOOK_MUNMAP,    /* munmap(address, size) */
-	HOOK_MREMAP,    /* mremap(address, old size, new size, …) */
-	HOOK_CODE,      /* libraries were mapped or unmapped: loader_state.h */
+	HOOK_ALLOC = ALLOCATOR_ALLOC,
+	HOOK_REALLOC = ALLOCATOR_REALLOC,
+	HOOK_FREE = ALLOCATOR_FREE,
+	HOOK_MMAP = ALLOCATOR_MMAP,
+	HOOK_MUNMAP = ALLOCATOR_MUNMAP,
+	HOOK_MREMAP = ALLOCATOR_MREMAP,
+	HOOK_CODE, /* libraries were mapped or unmapped: loader_state.h */
 };
 
 /* Where the block's address is when the function returns. */

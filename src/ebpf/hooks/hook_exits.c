@@ -1,7 +1,7 @@
 #include "ebpf/hooks/hook_exits.h"
 
 #include "ebpf/hooks/probe_place.h"
-#include "ebpf/hooks/x86_instruction.h"
+#include "allocators/x86_64/instruction.h"
 
 #define DEPTH_MAX  4
 #define PROBES_MAX 128
@@ -9,7 +9,7 @@
 struct search {
 	struct image_code *code;
 	const struct image_functions *functions;
-	const struct hook_names *names;
+	const struct function_names *names;
 	struct hook_exits *exits;
 };
 
@@ -27,7 +27,7 @@ static bool was_passed(const struct hook_exits *exits, uint64_t address)
 static bool is_probed(const struct image_functions *functions, uint64_t address)
 {
 	for (size_t i = 0; i < functions->list.count; i++) {
-		const struct image_function *function = &functions->list.items[i];
+		const struct file_function *function = &functions->list.items[i];
 
 		if (function->address == address)
 			return !function->match.function->throws;
@@ -87,7 +87,7 @@ static struct err *follow_jump(struct search *search, uint64_t address, int dept
 {
 	struct hook_exits *exits = search->exits;
 	const struct fde_range *range;
-	struct hook_match match;
+	struct function_match match;
 	const char *name;
 
 	for (int i = 0; i < DEPTH_MAX; i++) {
@@ -101,7 +101,7 @@ static struct err *follow_jump(struct search *search, uint64_t address, int dept
 		if (jump == IMAGE_JUMP_HERE)
 			continue;
 		// What is probed elsewhere counts there.
-		if (jump == IMAGE_JUMP_OUTSIDE && hook_names_match(search->names, name, &match))
+		if (jump == IMAGE_JUMP_OUTSIDE && function_names_match(search->names, name, &match))
 			return NULL;
 		exits->failure = "it ends by a jump to another library";
 		return NULL;
@@ -126,8 +126,8 @@ static struct err *follow_jump(struct search *search, uint64_t address, int dept
 }
 
 struct err *hook_exits_find(struct image_code *code, uint64_t address, uint64_t size,
-			    const struct image_functions *functions, const struct hook_names *names,
-			    struct hook_exits *ret)
+			    const struct image_functions *functions,
+			    const struct function_names *names, struct hook_exits *ret)
 {
 	struct search search = {code, functions, names, ret};
 	struct fde_range range = {address, address + size};

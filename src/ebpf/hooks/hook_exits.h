@@ -13,7 +13,7 @@
 #ifndef MALLOW_EBPF_HOOKS_HOOK_EXITS_H
 #define MALLOW_EBPF_HOOKS_HOOK_EXITS_H
 
-#include "ebpf/hooks/hook_names.h"
+#include "allocators/function_names.h"
 #include "ebpf/hooks/image_code.h"
 #include "ebpf/hooks/image_functions.h"
 
@@ -31,8 +31,8 @@ struct hook_exits {
  * says why. An error: no memory.
  */
 struct err *hook_exits_find(struct image_code *code, uint64_t address, uint64_t size,
-			    const struct image_functions *functions, const struct hook_names *names,
-			    struct hook_exits *ret);
+			    const struct image_functions *functions,
+			    const struct function_names *names, struct hook_exits *ret);
 void hook_exits_deinit(struct hook_exits *exits);
 
 #endif

@@ -5,9 +5,12 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/uio.h>
 
 #include "ebpf/hooks/hook_exits.h"
-#include "ebpf/hooks/hook_names.h"
+#include "allocators/function_names.h"
+#include "allocators/x86_64/entry.h"
+#include "allocators/x86_64/instruction.h"
 #include "ebpf/hooks/image_code.h"
 #include "ebpf/hooks/image_functions.h"
 #include "ebpf/hooks/probe_place.h"
@@ -21,10 +24,20 @@
 #define EXIT_COOKIE                                                                                \
 	(HOOK_COOKIE(HOOK_ALLOC, 0, 0, 0, HOOK_RESULT_VALUE) | HOOK_WHERE(HOOK_WHERE_EXIT))
 
+uint32_t hook_cookie_of(const struct allocator_function *function)
+{
+	uint32_t result = function->stores ? HOOK_RESULT_MEMORY : HOOK_RESULT_VALUE;
+	uint32_t where = function->returns ? HOOK_WHERE_ENTRY : HOOK_WHERE_ONLY;
+
+	return HOOK_COOKIE(function->act, function->size, function->times, function->pointer,
+			   result) |
+	       HOOK_WHERE(where) | HOOK_OPERATION(function->operation, function->alignment);
+}
+
 /* A module whose functions are being looked for. */
 struct search {
 	const struct target *target;
-	const struct hook_names *names;
+	const struct function_names *names;
 	struct hooks *hooks;
 	uint32_t module;
 	size_t first_hook;
@@ -90,7 +103,7 @@ static struct err *add_unprobed(struct search *search, const char *name, const c
 }
 
 /* The function's bytes in search->code.bytes; none if it is not known how many it has. */
-static struct err *read_function(struct search *search, const struct image_function *function)
+static struct err *read_function(struct search *search, const struct file_function *function)
 {
 	const struct fde_range *range = NULL;
 	uint64_t size = function->size;
@@ -108,8 +121,7 @@ static struct err *read_function(struct search *search, const struct image_funct
 }
 
 /* Adds probes where the function is left. *ret: whether all places are known. */
-static struct err *add_exits(struct search *search, const struct image_function *function,
-			     bool *ret)
+static struct err *add_exits(struct search *search, const struct file_function *function, bool *ret)
 {
 	cleanup(hook_exits_deinit) struct hook_exits exits = {0};
 	struct err *err = hook_exits_find(&search->code, function->address, function->size,
@@ -127,7 +139,7 @@ static struct err *add_exits(struct search *search, const struct image_function 
 #define JUMPS_MAX 3
 
 /* Whether the function only jumps to another one of the list: that one is probed. */
-static bool is_only_jump(struct search *search, const struct image_function *function)
+static bool is_only_jump(struct search *search, const struct file_function *function)
 {
 	uint64_t at = function->address;
 	const char *name;
@@ -142,7 +154,34 @@ static bool is_only_jump(struct search *search, const struct image_function *fun
 	return false;
 }
 
-static struct err *add_function(struct search *search, const struct image_function *function)
+/*
+ * Whether mallow's agent has patched the function's entry in the process
+ * (allocators/x86_64/entry.h). A probe elsewhere in what it has moved would not be hit, or would
+ * break the jump.
+ */
+static bool is_patched(const struct search *search, const struct file_function *function)
+{
+	const uint8_t *code = search->code.bytes.items;
+	struct x86_instruction first;
+	uint8_t memory = 0;
+
+	if (!x86_instruction_decode(code, search->code.bytes.count, &first) ||
+	    first.length >= search->code.bytes.count || code[first.length] == ENTRY_JUMP_CODE)
+		return false;
+	for (size_t i = 0; i < search->target->spans.count; i++) {
+		const struct target_span *span = &search->target->spans.items[i];
+		uint64_t address = function->address + span->bias + first.length;
+		struct iovec into = {&memory, 1}, from = {(void *)(uintptr_t)address, 1};
+
+		if (span->module == search->module && address >= span->start &&
+		    address < span->end &&
+		    process_vm_readv(search->target->pid, &into, 1, &from, 1, 0) == 1)
+			return memory == ENTRY_JUMP_CODE;
+	}
+	return false;
+}
+
+static struct err *add_function(struct search *search, const struct file_function *function)
 {
 	bool known = true;
 	struct err *err = NULL;
@@ -156,11 +195,16 @@ static struct err *add_function(struct search *search, const struct image_functi
 	err = read_function(search, function);
 	if (err)
 		return err;
+	if (is_patched(search, function))
+		return err_create("process %d (%s) runs under mallow already, which has patched "
+				  "its %s: to trace it, start it with --patch=off",
+				  (int)search->target->pid, search->target->program,
+				  function->name);
 
 	size_t forward = probe_place_entry(search->code.bytes.items, search->code.bytes.count);
 
-	return add_hook(search, function->address + forward, function->match.function->cookie,
-			function->name);
+	return add_hook(search, function->address + forward,
+			hook_cookie_of(function->match.function), function->name);
 }
 
 static bool is_static(const struct elf_image *image)
@@ -196,19 +240,9 @@ static struct err *report_stripped(struct search *search)
 			    "install the program's debug symbols");
 }
 
-static const char *allocator_of(const struct search *search)
-{
-	if (search->functions.allocator)
-		return search->functions.allocator;
-	for (size_t i = 0; i < search->functions.list.count; i++)
-		if (search->functions.list.items[i].match.group != HOOK_RUST)
-			return "its own malloc";
-	return "its own allocator for Rust";
-}
-
 static struct err *add_mappers(struct search *search)
 {
-	const char *allocator = search->functions.allocator;
+	const char *allocator = search->functions.signs.allocator;
 
 	if (!allocator || strcmp(allocator, "jemalloc") != 0)
 		return NULL;
@@ -235,7 +269,9 @@ static struct err *add_functions(struct search *search)
 	struct hooked_module hooked = {
 		.module = search->module,
 		.probes = (uint32_t)(hooks->list.count - search->first_hook),
-		.allocator = allocator_of(search),
+		.allocator = function_choice_allocator(&search->functions.signs,
+						       search->functions.list.items,
+						       search->functions.list.count),
 	};
 
 	return vec_push(&hooks->modules, hooked) ? add_mappers(search) : err_no_memory();
@@ -243,7 +279,7 @@ static struct err *add_functions(struct search *search)
 
 /* Adds the hooks of the target's module of that number. An error: no memory, or no descriptor. */
 static struct err *add_module(const struct target *target, uint32_t module,
-			      const struct hook_names *names, struct hooks *hooks)
+			      const struct function_names *names, struct hooks *hooks)
 {
 	cleanup(search_deinit) struct search search = {
 		.target = target,
@@ -280,7 +316,7 @@ static struct err *add_module(const struct target *target, uint32_t module,
 
 /* Says that the user's object is not mapped, and which modules could be meant. */
 static struct err *not_mapped(const struct target *target, const char *object,
-			      const struct hook_names *names)
+			      const struct function_names *names)
 {
 	cleanup(hooks_deinit) struct hooks hooks = {0};
 	cleanup(buf_deinit) struct buf list = BUF_EMPTY;
@@ -306,13 +342,12 @@ static struct err *not_mapped(const struct target *target, const char *object,
 struct err *hooks_find(const struct target *target, uint32_t first,
 		       const struct hook_options *options, struct hooks *hooks)
 {
-	cleanup(hook_names_deinit) struct hook_names names = {0};
+	struct function_names names;
 	const char *object = options->object;
 	bool found = !object;
 	struct err *err = NULL;
 
-	if (!hook_names_init(&names, options->prefix))
-		return err_no_memory();
+	function_names_init(&names, options->prefix);
 	for (uint32_t i = first; !err && i < target->modules.count; i++) {
 		if (object && !hook_object_is(target, &target->modules.items[i], object))
 			continue;

@@ -1,10 +1,11 @@
 /*
  * Finds the functions of a process's allocators, wherever they are: in the C library, in a library
- * that replaces it, or linked into the program. symbols/allocator_functions.def lists their names.
+ * that replaces it, or linked into the program. allocators/functions.def lists their names.
  */
 #ifndef MALLOW_EBPF_HOOKS_HOOK_FIND_H
 #define MALLOW_EBPF_HOOKS_HOOK_FIND_H
 
+#include "allocators/function_names.h"
 #include "ebpf/bpf/hook.h"
 #include "ebpf/target/target.h"
 #include "hosted/arena.h"
@@ -54,10 +55,14 @@ struct hooks {
 	struct arena arena; /* the names */
 };
 
+/* The cookie of the probe at the function's entry. */
+uint32_t hook_cookie_of(const struct allocator_function *function);
+
 /*
  * Adds the hooks of the target's modules from index `first` on; those of modules before it are
  * there already. No error if none is found: then the list is as it was. An error: no memory; or,
- * with `first` 0, options->object is not mapped: the message says which modules have an allocator.
+ * with `first` 0, options->object is not mapped: the message says which modules have an allocator;
+ * or the process runs under mallow's agent, which has patched one of the functions.
  * On failure some hooks may have been added.
  */
 struct err *hooks_find(const struct target *target, uint32_t first,

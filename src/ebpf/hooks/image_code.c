@@ -6,7 +6,7 @@
 #include "base/bytes.h"
 #include "base/first_where.h"
 #include "cfi/eh_frame.h"
-#include "ebpf/hooks/x86_instruction.h"
+#include "allocators/x86_64/instruction.h"
 
 static int compare_starts(const void *a, const void *b)
 {

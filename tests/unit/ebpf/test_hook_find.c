@@ -9,8 +9,7 @@
 #include "../check.h"
 
 #include "ebpf/hooks/hook_find.h"
-#include "ebpf/hooks/hook_names.h"
-#include "ebpf/hooks/image_functions.h"
+#include "allocators/function_names.h"
 #include "ebpf/target/load_segments.h"
 #include "trace/format.h"
 
@@ -38,142 +37,32 @@ __asm__(".text\n"
 
 extern const char new_ret[] __asm__("new_ret"), new_slow_ret[] __asm__("new_slow_ret");
 
-static void names(void **state)
-{
-	static const struct {
-		const char *symbol, *name;
-		uint32_t group;
-	} right[] = {
-		{"malloc", "malloc", HOOK_PLAIN},
-		{"je_malloc", "malloc", HOOK_JE},
-		{"_rjem_mallocx", "mallocx", HOOK_JE},
-		{"_rjem_sdallocx", "sdallocx", HOOK_JE},
-		{"__libc_malloc", "malloc", HOOK_LIBC},
-		{"tc_new", "new", HOOK_TC},
-		{"mi_heap_zalloc", "heap_zalloc", HOOK_MI},
-		{"rpfree", "free", HOOK_RP},
-		{"sn_rust_alloc", "rust_alloc", HOOK_SN},
-		{"x_calloc", "calloc", HOOK_USER},
-		{"_ZdlPvmSt11align_val_t", "_ZdlPvmSt11align_val_t", HOOK_CXX},
-		{"mmap64", "mmap64", HOOK_MAP},
-		{"__rust_alloc", "__rust_alloc", HOOK_RUST},
-		{"_RNvCsfLfy6EI15iL_7___rustc12___rust_alloc", "__rust_alloc", HOOK_RUST},
-		{"_RNvCsfLfy6EI15iL_7___rustc10___rg_alloc", "__rg_alloc", HOOK_RUST},
-	};
-	static const char *const wrong[] = {
-		"",
-		"mallo",
-		"malloc_",
-		"je_",
-		"x_",
-		"je_zalloc",
-		"zalloc",
-		"new",
-		"je_new",
-		"je_mmap",
-		"xallocx",
-		"je_xallocx",
-		"x__Znwm",
-		"sn_new",
-		"rust_alloc",
-		"__libc_mi_malloc",
-		"_ZdlPvi",
-		"_RNvCsfLfy6EI15iL_7___rustc11___rdl_alloc",
-		"_RNvCsfLfy6EI15iL_7___rustc13___rust_alloc",
-		"_RNvCsfLfy6EI15iL_5other12___rust_alloc",
-		"_RNvCsfLfy6EI15iL_7___rustc26___rust_alloc_error_handler",
-	};
-	struct hook_names list;
-	struct hook_match match;
-
-	assert_true(hook_names_init(&list, "x_"));
-	for (size_t i = 0; i < sizeof(right) / sizeof(right[0]); i++) {
-		if (!hook_names_match(&list, right[i].symbol, &match))
-			fail_msg("%s was not found", right[i].symbol);
-		assert_string_equal(match.function->name, right[i].name);
-		assert_int_equal(match.group, right[i].group);
-	}
-	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)
-		if (hook_names_match(&list, wrong[i], &match))
-			fail_msg("%s was found", wrong[i]);
-	hook_names_deinit(&list);
-}
-
 static void meanings(void **state)
 {
-	struct hook_names list;
-	struct hook_match match;
+	struct function_names list;
+	struct function_match match;
 
-	assert_true(hook_names_init(&list, NULL));
-	assert_true(hook_names_match(&list, "calloc", &match));
-	assert_int_equal(match.function->cookie,
+	function_names_init(&list, NULL);
+	assert_true(function_names_match(&list, "calloc", &match));
+	assert_int_equal(hook_cookie_of(match.function),
 			 HOOK_COOKIE(HOOK_ALLOC, 2, 1, 0, HOOK_RESULT_VALUE) |
 				 HOOK_OPERATION(TRACE_OP_CALLOC, 0));
-	assert_true(hook_names_match(&list, "posix_memalign", &match));
-	assert_int_equal(match.function->cookie,
+	assert_true(function_names_match(&list, "posix_memalign", &match));
+	assert_int_equal(hook_cookie_of(match.function),
 			 HOOK_COOKIE(HOOK_ALLOC, 3, 0, 0, HOOK_RESULT_MEMORY) |
 				 HOOK_OPERATION(TRACE_OP_POSIX_MEMALIGN, 2));
-	assert_true(hook_names_match(&list, "free", &match));
-	assert_int_equal(match.function->cookie,
+	assert_true(function_names_match(&list, "free", &match));
+	assert_int_equal(hook_cookie_of(match.function),
 			 HOOK_COOKIE(HOOK_FREE, 0, 0, 1, HOOK_RESULT_VALUE) |
 				 HOOK_WHERE(HOOK_WHERE_ONLY) | HOOK_OPERATION(TRACE_OP_FREE, 0));
-	assert_true(hook_names_match(&list, "mi_heap_reallocn", &match));
-	assert_int_equal(match.function->cookie,
+	assert_true(function_names_match(&list, "mi_heap_reallocn", &match));
+	assert_int_equal(hook_cookie_of(match.function),
 			 HOOK_COOKIE(HOOK_REALLOC, 4, 3, 2, HOOK_RESULT_VALUE) |
 				 HOOK_OPERATION(TRACE_OP_REALLOCARRAY_NULL, 0));
 	// A return probe would end a program that catches bad_alloc.
-	assert_true(hook_names_match(&list, "_Znwm", &match));
+	assert_true(function_names_match(&list, "_Znwm", &match));
 	assert_true(match.function->throws);
-	assert_int_equal(HOOK_WHERE_OF(match.function->cookie), HOOK_WHERE_ONLY);
-	hook_names_deinit(&list);
-}
-
-/* Which of the functions, given by their names, are chosen. Their addresses are 1, 2, … */
-static uint64_t chosen(const char *const *symbols, bool exported, bool c_library)
-{
-	struct image_functions functions = {.is_c_library = c_library};
-	struct hook_names list;
-	uint64_t ret = 0;
-
-	assert_true(hook_names_init(&list, NULL));
-	for (uint64_t i = 0; symbols[i]; i++) {
-		struct image_function function = {
-			.address = i + 1, .name = symbols[i], .exported = exported};
-
-		assert_true(hook_names_match(&list, symbols[i], &function.match));
-		assert_true(vec_push(&functions.list, function));
-	}
-	image_functions_choose(&functions);
-	for (size_t i = 0; i < functions.list.count; i++)
-		ret |= UINT64_C(1) << (functions.list.items[i].address - 1);
-	image_functions_deinit(&functions);
-	hook_names_deinit(&list);
-	return ret;
-}
-
-#define CHOSEN(exported, c_library, ...)                                                           \
-	chosen((const char *const[]){__VA_ARGS__, NULL}, exported, c_library)
-
-static void groups(void **state)
-{
-	assert_int_equal(CHOSEN(true, true, "malloc", "free", "mmap", "munmap"), 15);
-	// A program that has some of the names by chance.
-	assert_int_equal(CHOSEN(false, false, "free", "valloc"), 0);
-	assert_int_equal(CHOSEN(false, false, "mi_free"), 0);
-	assert_int_equal(CHOSEN(false, false, "mi_free", "mi_zalloc"), 3);
-	// What replaces malloc may replace mmap, too.
-	assert_int_equal(CHOSEN(true, false, "malloc", "free", "mmap", "munmap"), 15);
-	assert_int_equal(CHOSEN(false, false, "malloc", "free", "mmap", "munmap"), 3);
-	assert_int_equal(CHOSEN(true, false, "malloc", "free", "mmap"), 3);
-	assert_int_equal(CHOSEN(true, false, "mmap", "munmap"), 0);
-	// libstdc++ has only these.
-	assert_int_equal(CHOSEN(true, false, "_Znwm", "_ZdlPv"), 0);
-	assert_int_equal(CHOSEN(true, false, "_Znwm", "_ZdlPv", "je_malloc", "je_free"), 15);
-	assert_int_equal(CHOSEN(true, true, "malloc", "free", "__libc_malloc", "__libc_free"), 3);
-	assert_int_equal(CHOSEN(true, true, "__libc_malloc", "__libc_free"), 3);
-	// A compiler that inlined one would have us miss its calls.
-	assert_int_equal(CHOSEN(false, false, "__rust_alloc", "__rust_realloc"), 0);
-	assert_int_equal(CHOSEN(false, false, "__rust_alloc", "__rust_dealloc"), 3);
+	assert_int_equal(HOOK_WHERE_OF(hook_cookie_of(match.function)), HOOK_WHERE_ONLY);
 }
 
 static void objects(void **state)
@@ -319,9 +208,10 @@ static void c_library(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(names),     cmocka_unit_test(meanings),
-		cmocka_unit_test(groups),    cmocka_unit_test(objects),
-		cmocka_unit_test(c_library), cmocka_unit_test(own_allocator),
+		cmocka_unit_test(meanings),
+		cmocka_unit_test(objects),
+		cmocka_unit_test(c_library),
+		cmocka_unit_test(own_allocator),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

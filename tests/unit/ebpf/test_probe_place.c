@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ebpf/hooks/x86_instruction.h"
+#include "allocators/x86_64/instruction.h"
 
 #include "check.h"
 

@@ -1,6 +1,4 @@
-#include "ebpf/hooks/x86_instruction.h"
-
-#include <string.h>
+#include "allocators/x86_64/instruction.h"
 
 /* The processor refuses what is longer. */
 #define LENGTH_MAX 15
@@ -181,12 +179,20 @@ static void take_modrm(struct decoder *decoder, char layout)
 
 	if (mode == 3 || layout == 'R')
 		return;
+	if (mode == 0 && base == 5)
+		decoder->insn.relative = (uint8_t)decoder->at;
 	if (sib)
 		base = take_byte(decoder) & 7;
 	if (mode == 1)
 		take_number(decoder, 1);
 	else if (mode == 2 || base == 5) // mode 0, base 5: rip, or with SIB no base at all
 		take_number(decoder, 4);
+}
+
+static bool has_modrm(char layout)
+{
+	return layout == 'M' || layout == 'B' || layout == 'R' || layout == 'Z' || layout == 'F' ||
+	       layout == 'G';
 }
 
 static unsigned int immediate_size(const struct x86_instruction *insn, char layout)
@@ -279,7 +285,7 @@ bool x86_instruction_decode(const uint8_t *code, size_t size, struct x86_instruc
 
 	if (layout == 'x' || decoder.bad)
 		return false;
-	if (strchr("MBRZFG", layout))
+	if (has_modrm(layout))
 		take_modrm(&decoder, layout);
 	immediate = take_number(&decoder, immediate_size(insn, layout));
 	insn->kind = kind_of(insn);

@@ -1,5 +1,6 @@
 /*
- * How long an x86-64 instruction is, and of what kind, as far as placing a probe needs to know.
+ * How long an x86-64 instruction is, and of what kind, as far as placing a probe or a jump needs to
+ *know.
  *
  *	f0         48    0f af     84      d8    78 56 34 12     05
  *	prefixes   REX   opcode    ModRM   SIB   displacement    immediate
@@ -9,8 +10,8 @@
  * processors of different makers read differently, and most invalid opcodes; some of these it takes
  * for valid.
  */
-#ifndef MALLOW_EBPF_HOOKS_X86_INSTRUCTION_H
-#define MALLOW_EBPF_HOOKS_X86_INSTRUCTION_H
+#ifndef MALLOW_ALLOCATORS_X86_64_INSTRUCTION_H
+#define MALLOW_ALLOCATORS_X86_64_INSTRUCTION_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -54,9 +55,10 @@ enum x86_prefix {
 struct x86_instruction {
 	uint8_t length; /* 1 to 15 */
 	uint8_t prefixes;
-	uint8_t rex;     /* the REX prefix, 40 to 4f; 0: none */
-	uint8_t modrm;   /* 0 if the opcode has none */
-	uint32_t opcode; /* 89, 0fb6, 0f3a0f; X86_OPCODE_VECTOR: any behind VEX, EVEX or XOP */
+	uint8_t rex;      /* the REX prefix, 40 to 4f; 0: none */
+	uint8_t modrm;    /* 0 if the opcode has none */
+	uint32_t opcode;  /* 89, 0fb6, 0f3a0f; X86_OPCODE_VECTOR: any behind VEX, EVEX or XOP */
+	uint8_t relative; /* where its displacement from rip stands; 0: it has none */
 	enum x86_kind kind;
 	int64_t target; /* of a jump, branch, loop or call: from the instruction's first byte */
 };
