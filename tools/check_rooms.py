@@ -24,16 +24,17 @@ ROOMS = {
     "trace": "base",
     "settings": "base",
     "cfi": "base",
+    "allocators": "base trace",
     "hosted": "base",
     "hosted/files": "base hosted",
     "hosted/net": "base hosted",
-    "symbols": "base hosted hosted/files",
+    "symbols": "base hosted hosted/files allocators",
     "write": "base hosted trace",
     "coredump": "base hosted hosted/files trace",
     "analysis": "base hosted hosted/files trace symbols coredump",
-    "ebpf/bpf": "base cfi",
+    "ebpf/bpf": "base cfi allocators",
     "ebpf/target": "base hosted symbols",
-    "ebpf/hooks": "base hosted trace symbols cfi ebpf/bpf ebpf/target",
+    "ebpf/hooks": "base hosted trace symbols cfi allocators ebpf/bpf ebpf/target",
     "ebpf/unwind": "base hosted symbols cfi ebpf/bpf ebpf/target",
     "ebpf": "base hosted symbols cfi ebpf/bpf ebpf/target ebpf/hooks ebpf/unwind",
     "ebpf/record": "base hosted trace symbols write ebpf/bpf ebpf/target ebpf/hooks ebpf",
@@ -47,11 +48,12 @@ ROOMS = {
     "agent/unwind": "base cfi",
 }
 # The agent's, from the ground up: each may use those before it.
-AGENT = ["arch", "ground", "unwind", "event", "record", "cull", "live_blocks", "helper", "live",
+AGENT = ["arch", "ground", "unwind", "event", "record", "patch", "cull", "live_blocks", "helper", "live",
          "life", "hooks", "report", "api"]
 for i, name in enumerate(AGENT):
     ROOMS.setdefault(f"agent/{name}", " ".join(
-        ["base", "trace", "settings"] + [f"agent/{below}" for below in AGENT[:i]]))
+        ["base", "trace", "settings"] + (["allocators"] if i >= AGENT.index("patch") else []) +
+        [f"agent/{below}" for below in AGENT[:i]]))
 CYCLE_MAX = 3
 AGENT_CYCLE_MAX = 2  # in somebody else's program: only pairs
 # Lists of what a room holds, which those that are in it look into: each hook sees to it that all are

@@ -14,6 +14,7 @@ static void tables_deinit(void *object)
 	vec_deinit(&tables->mappings);
 	vec_deinit(&tables->mallopts);
 	vec_deinit(&tables->unseen);
+	vec_deinit(&tables->patched);
 	sight_destroy(tables->sight);
 	live_data_deinit(&tables->live);
 	free(tables->symbols);

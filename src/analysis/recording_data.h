@@ -64,10 +64,11 @@ struct recording_tables {
 	VEC(struct recorded_switch) switches;
 	VEC(struct mapping_operation) mappings;
 	VEC(struct mallopt_operation) mallopts;
-	VEC(struct unseen) unseen; /* as its records or its unseen chunk say */
-	bool unseen_stored;        /* it has such a chunk, so the list is whole */
-	struct sight *sight;       /* that of the facts, owned */
-	struct live_data live;     /* used instead of events */
+	VEC(struct unseen) unseen;          /* as its records or its unseen chunk say */
+	bool unseen_stored;                 /* it has such a chunk, so the list is whole */
+	VEC(struct patched_object) patched; /* the same: what is seen by patched functions */
+	struct sight *sight;                /* that of the facts, owned */
+	struct live_data live;              /* used instead of events */
 	/* facts_pack()'s bytes from an index, in the arena. NULL: none. */
 	const uint8_t *packed_facts;
 	size_t packed_facts_size;

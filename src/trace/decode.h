@@ -146,6 +146,10 @@ struct decode_event {
 			uint64_t kind, bytes;
 			struct decode_text object, name, symbol;
 		} unseen;
+		struct {
+			uint64_t functions, refused;
+			struct decode_text object, name, why;
+		} patched;
 	};
 };
 

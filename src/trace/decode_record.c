@@ -73,6 +73,15 @@ static void take_unseen(struct cursor *body, struct decode_event *event)
 	event->unseen.symbol = take_ended_text(body);
 }
 
+static void take_patched(struct cursor *body, struct decode_event *event)
+{
+	event->patched.functions = cursor_varint(body);
+	event->patched.refused = cursor_varint(body);
+	event->patched.object = take_ended_text(body);
+	event->patched.name = take_ended_text(body);
+	event->patched.why = take_ended_text(body);
+}
+
 static void take_memory(struct cursor *body, struct decode_event *event)
 {
 	event->memory.virtual_size = cursor_varint(body);
@@ -205,6 +214,9 @@ static bool take_timed(struct cursor *body, struct decode_event *event)
 	case TRACE_RECORD_UNSEEN:
 		take_unseen(body, event);
 		return true;
+	case TRACE_RECORD_PATCHED:
+		take_patched(body, event);
+		return true;
 	case TRACE_RECORD_STACK:
 		event->stack.id = cursor_varint(body);
 		event->stack.outer = cursor_varint(body);
@@ -250,7 +262,7 @@ bool decode_record(struct cursor *body, uint64_t base, struct decode_event *even
 	default:
 		break;
 	}
-	if ((event->kind < TRACE_RECORD_FRAME || event->kind > TRACE_RECORD_UNSEEN) &&
+	if ((event->kind < TRACE_RECORD_FRAME || event->kind > TRACE_RECORD_PATCHED) &&
 	    event->kind != TRACE_RECORD_STACK && event->kind != TRACE_RECORD_SURVIVOR)
 		return false;
 	// Unknown kinds have returned above: their bodies need not begin with a time.

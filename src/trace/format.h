@@ -242,6 +242,7 @@ enum trace_record {
 	TRACE_RECORD_POOL_RESET = 0x98,
 	TRACE_RECORD_POOL_NAME = 0x99,
 	TRACE_RECORD_UNSEEN = 0x9a,
+	TRACE_RECORD_PATCHED = 0x9b,
 	TRACE_RECORD_STACK = 0xa8,
 	TRACE_RECORD_SURVIVOR = 0xa9,
 	TRACE_RECORD_CULLED = 0xaa,
@@ -276,6 +277,7 @@ enum trace_unseen {
 	TRACE_UNSEEN_PRELOADED = 3,  /* a preloaded malloc comes before ours */
 	TRACE_UNSEEN_STARTED = 4,    /* a program was started, and is not recorded */
 	TRACE_UNSEEN_RESIDENT = 5,   /* memory is resident that nothing explains */
+	TRACE_UNSEEN_REFUSED = 6,    /* functions of the object's allocator could not be patched */
 };
 
 /* Section 5: values of pc that stand for something else than code. */

@@ -35,6 +35,7 @@
 #include "trace/encode.h"
 
 struct cull_holder;
+struct patched;
 
 struct thread {
 	/*
@@ -65,9 +66,10 @@ struct thread {
 		uint64_t unusual; /* any of these */
 	};
 	struct admission admission;
-	void *nested_block; /* what the last nested allocation returned */
-	void *inner_block;  /* the block that a call within an operator allocated and recorded */
-	void *outer_block;  /* the block that an operator frees, perhaps by a call within it */
+	const struct patched *patched; /* the hook that the thread is in is that of this function */
+	void *nested_block;            /* what the last nested allocation returned */
+	void *inner_block; /* the block that a call within an operator allocated and recorded */
+	void *outer_block; /* the block that an operator frees, perhaps by a call within it */
 	struct handler_queue pending;
 	struct unwind_stack bounds;
 	struct nesting_memo nesting;

@@ -93,10 +93,9 @@ static void give_back(uint64_t page, uint64_t pages)
 }
 
 /* Asks for one place. Returns the memory or a negative error; -EEXIST: the place was not free. */
-static void *map_at(void *place, size_t size, int flags, int fd, uint64_t offset)
+static void *map_at(void *place, size_t size, int protection, int flags, int fd, uint64_t offset)
 {
-	void *memory = sys_mmap(place, size, PROT_READ | PROT_WRITE, flags | MAP_FIXED_NOREPLACE,
-				fd, offset);
+	void *memory = sys_mmap(place, size, protection, flags | MAP_FIXED_NOREPLACE, fd, offset);
 
 	if (syscall_error(memory) || memory == place)
 		return memory;
@@ -106,7 +105,7 @@ static void *map_at(void *place, size_t size, int flags, int fd, uint64_t offset
 }
 
 /* Returns the memory or a negative error; -EEXIST: no place that was tried is free. */
-static void *map_in_stretch(size_t size, int flags, int fd, uint64_t offset)
+static void *map_in_stretch(size_t size, int protection, int flags, int fd, uint64_t offset)
 {
 	uint64_t start = __atomic_load_n(&stretch, __ATOMIC_ACQUIRE);
 	uint64_t pages = bytes_round_up(size, PAGE) / PAGE;
@@ -121,7 +120,8 @@ static void *map_in_stretch(size_t size, int flags, int fd, uint64_t offset)
 			page = take_next(pages, try);
 		if (page < 0)
 			continue;
-		memory = map_at((void *)(start + (uint64_t)page * PAGE), size, flags, fd, offset);
+		memory = map_at((void *)(start + (uint64_t)page * PAGE), size, protection, flags,
+				fd, offset);
 		if (!syscall_error(memory))
 			return memory;
 		if ((long)memory != -EEXIST) {
@@ -132,21 +132,55 @@ static void *map_in_stretch(size_t size, int flags, int fd, uint64_t offset)
 	return (void *)(long)-EEXIST;
 }
 
-void *own_place_map(size_t size, int flags, int fd, uint64_t offset)
+static void *map_anywhere(size_t size, int protection, int flags, int fd, uint64_t offset)
 {
 	void *memory = (void *)(long)-EEXIST;
 
 	if (likely(__atomic_load_n(&failures, __ATOMIC_RELAXED) < FAILURES_MAX))
-		memory = map_in_stretch(size, flags, fd, offset);
+		memory = map_in_stretch(size, protection, flags, fd, offset);
 	if (likely(!syscall_error(memory)))
 		return memory;
 	if ((long)memory == -ENOMEM)
 		return NULL; // not for the place
-	memory = sys_mmap(NULL, size, PROT_READ | PROT_WRITE, flags, fd, offset);
+	memory = sys_mmap(NULL, size, protection, flags, fd, offset);
 	if (syscall_error(memory))
 		return NULL;
 	__atomic_fetch_add(&failures, 1, __ATOMIC_RELAXED);
 	return memory;
+}
+
+void *own_place_map(size_t size, int flags, int fd, uint64_t offset)
+{
+	return map_anywhere(size, PROT_READ | PROT_WRITE, flags, fd, offset);
+}
+
+void *own_place_map_file(size_t size, int fd)
+{
+	return map_anywhere(size, PROT_READ, MAP_SHARED, fd, 0);
+}
+
+/*
+ * Places near an address that are tried: below it, and if all are taken, above, but not where a
+ * heap would grow.
+ */
+#define NEAR_STEP  (UINT64_C(1) << 20)
+#define NEAR_BELOW (UINT64_C(1) << 16)
+#define NEAR_ABOVE (UINT64_C(1) << 28)
+
+void *own_place_map_near(uint64_t address, size_t size, int fd, uint64_t offset)
+{
+	int flags = MAP_PRIVATE | (fd < 0 ? MAP_ANONYMOUS : 0);
+	uint64_t start = address & -NEAR_BELOW, place = start - NEAR_BELOW - size;
+	void *memory = (void *)(long)-EEXIST;
+
+	for (; place < start && place > NEAR_BELOW && start - place < OWN_PLACE_NEAR &&
+	       (long)memory == -EEXIST;
+	     place -= NEAR_STEP)
+		memory = map_at((void *)place, size, PROT_READ | PROT_EXEC, flags, fd, offset);
+	for (place = start + NEAR_ABOVE; place - start < OWN_PLACE_NEAR && (long)memory == -EEXIST;
+	     place += NEAR_STEP)
+		memory = map_at((void *)place, size, PROT_READ | PROT_EXEC, flags, fd, offset);
+	return syscall_error(memory) ? NULL : memory;
 }
 
 void *own_place_map_memory(size_t size)

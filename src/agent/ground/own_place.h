@@ -32,6 +32,17 @@ void *own_place_map(size_t size, int flags, int fd, uint64_t offset);
 /* The same for private anonymous memory, which costs nothing until it is touched. */
 void *own_place_map_memory(size_t size);
 
+/* Maps a whole file for reading, shared. NULL: as above. */
+void *own_place_map_file(size_t size, int fd);
+
+/*
+ * Maps pages that can be read and executed, no farther than OWN_PLACE_NEAR from an address, since
+ * code there must reach it: the one mapping that is not in the stretch. fd: of a file whose pages
+ * these are, private; -1: none. NULL: no place, or the kernel does not allow it.
+ */
+#define OWN_PLACE_NEAR (UINT64_C(1) << 30)
+void *own_place_map_near(uint64_t address, size_t size, int fd, uint64_t offset);
+
 /* Unmaps what own_place_map() returned, as a whole. */
 void own_place_unmap(void *memory, size_t size);
 

@@ -1,6 +1,7 @@
 #include "agent/hooks/allocation.h"
 
 #include "agent/event/sink.h"
+#include "agent/patch/patch.h"
 #include "agent/record/fact_here.h"
 
 never_inline void allocation_measure_slow(struct thread *thread, enum trace_op operation,
@@ -20,7 +21,8 @@ static void add_pending(struct guard_call *call, const struct event *event, void
 	if (!block)
 		return;
 	measured.ticks = event_clock_read_slow(call->pending_in, event->address, event->size);
-	allocation_measure(call->pending_in, measured.operation, block, &measured);
+	if (!call->patched)
+		allocation_measure(call->pending_in, measured.operation, block, &measured);
 	handler_queue_add(call->pending_in, &measured, &call->state);
 }
 
@@ -50,7 +52,8 @@ never_inline void allocation_done_slow(struct thread *thread, struct guard_call 
 	if (!block) {
 		allocation_failed_slow(thread, &call->state, operation, size);
 	} else {
-		allocation_measure(thread, operation, block, &event);
+		if (!call->patched)
+			allocation_measure(thread, operation, block, &event);
 		if (!allocation_is_twin(thread, call, operation, block))
 			event_write_here(thread, &event, &call->state);
 	}
@@ -99,6 +102,7 @@ never_inline void allocation_ends_slow(struct thread *thread, struct guard_call 
 
 never_inline void allocation_freed_by_loader_slow(struct thread *thread, const void *block)
 {
+	patch_forget(block);
 	thread_begin_record(thread);
 	modules_loader_freed(thread, block);
 	thread_end_record(thread);
@@ -133,7 +137,7 @@ static void resized_pending(struct guard_call *call, struct event *event, void *
 
 	if (call->old && !sink->realloc_end(thread, call->old, event, true))
 		return;
-	if (event->operation != TRACE_OP_FREE)
+	if (event->operation != TRACE_OP_FREE && !call->patched)
 		allocation_measure(thread, event->operation, block, event);
 	handler_queue_add(thread, event, event->operation == TRACE_OP_FREE ? NULL : &call->state);
 }
@@ -176,7 +180,8 @@ void allocation_resized(struct thread *thread, struct guard_call *call, enum tra
 	} else if (event.operation == TRACE_OP_FREE) {
 		event_write_end(thread, &event, &call->state);
 	} else {
-		allocation_measure(thread, event.operation, block, &event);
+		if (!call->patched)
+			allocation_measure(thread, event.operation, block, &event);
 		event_write_here(thread, &event, &call->state);
 	}
 	thread_end_record(thread);

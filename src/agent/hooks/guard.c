@@ -4,6 +4,7 @@
 #include "agent/hooks/allocation.h"
 #include "agent/life/process.h"
 #include "agent/life/thread.h"
+#include "agent/patch/patched.h"
 #include "agent/record/modules.h"
 
 #define NESTED_REACH 1024
@@ -16,6 +17,13 @@ static bool is_nested_unseen(const struct thread *thread, const struct guard_cal
 {
 	return !real.allocator_is_glibc && thread->outer - call->state.sp < NESTED_REACH &&
 	       allocator_code_holds(call->state.pc);
+}
+
+/* Whether it is a patched allocator that calls: what it calls in itself is a part of its call. */
+static bool is_nested_in_patched(const struct thread *thread, uint64_t pc)
+{
+	return thread->patched &&
+	       pc - thread->patched->start < thread->patched->end - thread->patched->start;
 }
 
 /*
@@ -36,6 +44,7 @@ static struct thread *enter_again(struct thread *thread, struct guard_call *call
 			call->nested_in = thread;
 			return NULL;
 		}
+		thread->patched = NULL;
 		if (thread->busy) {
 			// A signal handler left the agent by longjmp, perhaps in the middle of a
 			// write.
@@ -54,7 +63,8 @@ static struct thread *enter_again(struct thread *thread, struct guard_call *call
 			call->pending_in = thread;
 			return NULL;
 		}
-		if (allocator_code_holds(call->state.pc)) {
+		if (is_nested_in_patched(thread, call->state.pc) ||
+		    allocator_code_holds(call->state.pc)) {
 			nesting_keep_slow(&thread->nesting, &call->state, thread->outer,
 					  __atomic_load_n(&process->epoch, __ATOMIC_ACQUIRE));
 			call->nested_in = thread;

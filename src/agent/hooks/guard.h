@@ -21,6 +21,7 @@ struct guard_call {
 	struct thread *nested_in;  /* set: not recorded, a part of its outer hook */
 	struct thread *pending_in; /* set: recorded later, because this interrupted the agent */
 	uint32_t old;              /* enum sink_old: the old block of a realloc */
+	bool patched;              /* the hook is a patched function's: patched.c */
 };
 
 // Hooks are compiled with frame pointers, by which they find their callers.

@@ -5,6 +5,7 @@
 #include "agent/ground/link_map.h"
 #include "agent/ground/state.h"
 #include "agent/life/thread.h"
+#include "agent/patch/patch.h"
 #include "agent/record/modules.h"
 
 static const struct link_map_redirection redirections[] = {
@@ -30,6 +31,13 @@ void hooks_resolve_slow(void)
 {
 	next_functions_find();
 	redirect_libraries();
+	patch_hooks = &hooks_of_patched;
+}
+
+static void tell_libraries(struct thread *thread)
+{
+	modules_define_loaded(thread);
+	patch_tell(thread, false);
 }
 
 void hooks_libraries_come_slow(void)
@@ -38,5 +46,6 @@ void hooks_libraries_come_slow(void)
 		return;
 	if (!real.new &&link_map_passes_by("_Znwm"))
 		redirect_libraries();
-	thread_do(modules_define_loaded);
+	patch_look();
+	thread_do(tell_libraries);
 }

@@ -36,6 +36,9 @@ static inline void hooks_libraries_may_come(size_t size, uint64_t caller)
 		hooks_libraries_come_slow();
 }
 
+/* The hooks of patched functions: patched.c. */
+extern const struct patch_hooks hooks_of_patched hidden;
+
 /* In a static program the linker binds calls to __wrap_ names (--wrap): link_map_static.c. */
 #ifdef MALLOW_STATIC
 #define HOOK_PREFIX "__wrap_"

@@ -22,6 +22,7 @@
 #include "agent/life/thread.h"
 #include "agent/life/thread_ended.h"
 #include "agent/live/live.h"
+#include "agent/patch/patch.h"
 #include "agent/record/process_stop.h"
 #include "agent/record/record_sink.h"
 #include "agent/record/recording.h"
@@ -106,6 +107,7 @@ bool process_read_settings(void)
 	}
 	choose_sink();
 	process_stop_flush = slot_flush_all;
+	patch_begin(); // before other functions stand in front of the real ones
 	zero_memory_begin();
 	warn_unknown_placeholder(SETTING_OUTPUT);
 	warn_unknown_placeholder(SETTING_LOGFILE);
@@ -142,6 +144,7 @@ static bool start_first(void)
 		.run = signal_bracket_run_quiet,
 		.hooks_start = (uint64_t)OWN_CODE_START,
 		.hooks_end = (uint64_t)OWN_CODE_END,
+		.original = patch_original,
 		.forgot = empty_caches,
 		// The name of the executable, which the kernel puts at the very end of the main
 		// stack.

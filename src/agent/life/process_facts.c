@@ -10,6 +10,7 @@
 #include "agent/ground/file_name.h"
 #include "agent/ground/libc.h"
 #include "agent/ground/link_map.h"
+#include "agent/patch/patch.h"
 #include "agent/record/fact_record.h"
 #include "agent/record/modules.h"
 #include "agent/unwind/proc_maps.h"
@@ -53,7 +54,7 @@ static void write_unseen(struct thread *thread)
 		.text_size = size + sizeof(malloc_),
 	};
 
-	if (!before || size >= FILE_NAME_MAX)
+	if (!before || size >= FILE_NAME_MAX || patch_sees(before))
 		return;
 	memcpy(text, object, size);
 	memcpy(text + size, malloc_, sizeof(malloc_));
@@ -83,6 +84,7 @@ void process_facts_write(struct thread *thread)
 	write_fact(thread, TRACE_PROCESS_KERNEL, name.release, strlen(name.release));
 	write_fact(thread, TRACE_PROCESS_AGENT, MALLOW_VERSION, sizeof(MALLOW_VERSION) - 1);
 	modules_define_loaded(thread);
+	patch_tell(thread, true);
 }
 
 // Weak, like every import of the agent.

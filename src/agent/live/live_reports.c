@@ -79,7 +79,7 @@ static void start_due(struct live *live, uint64_t now)
 /* When to look again, in ticks from the start. How long a tick is follows from the time so far. */
 static uint64_t next_look(const struct live *live, uint64_t now, uint64_t ticks)
 {
-	uint64_t since = now - process->header->start_monotonic_ns, wait = CLOCK_NS;
+	uint64_t since = now - process->header->start_monotonic_ns, wait = CLOCK_NS, past = ticks;
 
 	if (live->wanted)
 		wait = LOOK_NS;
@@ -87,7 +87,9 @@ static uint64_t next_look(const struct live *live, uint64_t now, uint64_t ticks)
 		wait = live->next_report_ns - now;
 	if (since < LOOK_NS / 10)
 		return ticks * 2 + 1; // too short to tell
-	return ticks + (uint64_t)((double)ticks / (double)since * (double)wait);
+	for (; since >> 30; since >>= 1)
+		past >>= 1; // so that the product fits
+	return ticks + past * wait / since;
 }
 
 struct looking {

@@ -361,6 +361,7 @@ static bool wants_record(uint8_t kind)
 	case TRACE_RECORD_PROCESS:
 	case TRACE_RECORD_END:
 	case TRACE_RECORD_UNSEEN:
+	case TRACE_RECORD_PATCHED:
 		return true;
 	default:
 		return false;

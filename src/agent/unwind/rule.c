@@ -75,6 +75,19 @@ void rule_after_fork(void)
 	atomic_flag_clear_explicit(&wide_lock, memory_order_relaxed);
 }
 
+static uint64_t (*find_original)(uint64_t pc);
+
+void rule_init(const struct unwind_host *host)
+{
+	find_original = host->original;
+}
+
+/* The return address in the original code for one in a copy; pc itself if it is in none. */
+static uint64_t original_of(uint64_t pc)
+{
+	return find_original ? find_original(pc - 1) + 1 : pc;
+}
+
 static const struct unwind_rule signal_return_rule = {
 	.kind = RULE_STEP,
 	.signal = 1,
@@ -108,6 +121,7 @@ static void find_rule(uint64_t pc, struct unwind_rule *ret)
 	struct eh_frame_row found;
 	struct module_tables tables;
 
+	pc = original_of(pc);
 	*ret = (struct unwind_rule){.kind = RULE_FRAME_POINTER};
 	if (!module_find_tables(pc - 1, true, &tables))
 		return;
@@ -125,6 +139,7 @@ static void find_register(uint64_t pc, uint8_t reg, struct rule_place *place, in
 	struct eh_frame_row found;
 	struct module_tables tables;
 
+	pc = original_of(pc);
 	*offset = 0;
 	if (!module_find_tables(pc - 1, true, &tables) ||
 	    module_find_row(&tables, pc - 1, reg, &found) != EH_FRAME_FOUND ||

@@ -15,6 +15,11 @@
 /* This architecture's. */
 extern const struct unwind_registers rule_registers __attribute__((visibility("hidden")));
 
+struct unwind_host;
+
+/* Once, before the first capture. */
+void rule_init(const struct unwind_host *host);
+
 /*
  * Packs the rule: a plain one into its 16 bits, a wide one into its number. RULE_NONE: there is no
  * room for another wide rule, or another thread is adding one. Then use the rule, but do not keep

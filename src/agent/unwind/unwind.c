@@ -19,6 +19,7 @@ void unwind_init(const struct unwind_host *host)
 	stack_bounds_init(host);
 	module_find_init(host->dl_find_object);
 	nesting_init(host);
+	rule_init(host);
 	rule_table_init(host->allocate);
 }
 

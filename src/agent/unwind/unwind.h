@@ -104,6 +104,11 @@ struct unwind_host {
 	/* The code of the hooks, for unwind_find_frame(). hooks_end 0: any frame will do. */
 	uint64_t hooks_start, hooks_end;
 	/*
+	 * The address in the original code that stands for pc; pc itself, but in code that was
+	 * copied elsewhere. NULL: none was.
+	 */
+	uint64_t (*original)(uint64_t pc);
+	/*
 	 * Called when memory of stacks may no longer be readable, by any thread or signal handler.
 	 * Before its next capture each thread must clear its caches and struct unwind_stack. NULL:
 	 * nobody calls unwind_memory_changes().

@@ -80,7 +80,7 @@ static void forget(struct load *load)
 		.free_stacks = wanted && facts->free_stacks,
 	};
 	if (!recording->tables->unseen_stored)
-		recording->tables->unseen.count = 0;
+		recording->tables->unseen.count = recording->tables->patched.count = 0;
 	facts->events = facts->allocations = facts->frees = facts->reallocs = 0;
 	facts->failed_allocations = 0;
 	facts->culled_allocations = facts->culled_bytes = 0;

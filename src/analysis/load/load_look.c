@@ -35,7 +35,8 @@ static struct err *copy_lists(const struct recording *recording, struct recordin
 	    !vec_append(&look->tables->switches, &recording->tables->switches) ||
 	    !vec_append(&look->tables->mappings, &recording->tables->mappings) ||
 	    !vec_append(&look->tables->mallopts, &recording->tables->mallopts) ||
-	    !vec_append(&look->tables->unseen, &recording->tables->unseen))
+	    !vec_append(&look->tables->unseen, &recording->tables->unseen) ||
+	    !vec_append(&look->tables->patched, &recording->tables->patched))
 		return err_no_memory();
 	look->sites.epoch = recording->sites.epoch;
 	look->sites.peak = recording->sites.peak;

@@ -24,6 +24,7 @@ void sight_destroy(struct sight *sight)
 	if (!sight)
 		return;
 	vec_deinit(&sight->list);
+	vec_deinit(&sight->patched);
 	arena_deinit(&sight->arena);
 	pthread_mutex_destroy(&sight->lock);
 	free(sight);
@@ -42,8 +43,28 @@ bool sight_is_whole(const struct unseen *list, uint32_t count)
 	return true;
 }
 
+static struct err *take_patched(struct recording *recording, const struct decode_event *event)
+{
+	struct arena *arena = &recording->tables->arena;
+	struct patched_object patched = {
+		.functions = event->patched.functions,
+		.refused = event->patched.refused,
+		.object = arena_copy(arena, event->patched.object.data, event->patched.object.size),
+		.name = arena_copy(arena, event->patched.name.data, event->patched.name.size),
+		.why = arena_copy(arena, event->patched.why.data, event->patched.why.size),
+	};
+
+	if (!patched.object || !patched.name || !patched.why ||
+	    !vec_push(&recording->tables->patched, patched))
+		return err_no_memory();
+	return NULL;
+}
+
 struct err *sight_take(struct recording *recording, const struct decode_event *event)
 {
+	if (event->kind == TRACE_RECORD_PATCHED)
+		return take_patched(recording, event);
+
 	struct arena *arena = &recording->tables->arena;
 	struct unseen unseen = {
 		.kind = (enum trace_unseen)event->unseen.kind,
@@ -68,12 +89,13 @@ struct err *sight_read(struct recording *recording, const uint8_t *data, size_t 
 
 	while (!err && result == DECODE_RECORD) {
 		result = decode_next(&stream, &event);
-		if (result == DECODE_RECORD && event.kind == TRACE_RECORD_UNSEEN)
+		if (result == DECODE_RECORD &&
+		    (event.kind == TRACE_RECORD_UNSEEN || event.kind == TRACE_RECORD_PATCHED))
 			err = sight_take(recording, &event);
 	}
 	// Of a damaged one nothing is used: the files are looked at again.
 	recording->tables->unseen_stored = !err && result == DECODE_END;
 	if (!recording->tables->unseen_stored)
-		recording->tables->unseen.count = 0;
+		recording->tables->unseen.count = recording->tables->patched.count = 0;
 	return err;
 }

@@ -27,6 +27,13 @@ struct unseen {
 	const char *object, *name, *symbol;
 };
 
+/* An allocator whose functions were patched, so that its blocks are recorded. */
+struct patched_object {
+	uint64_t functions, refused; /* how many were, and how many could not be */
+	const char *object, *name;
+	const char *why; /* those that could not be: "malloc: it is shorter than a jump; free: …" */
+};
+
 struct recording;
 struct recording_facts;
 
@@ -40,6 +47,10 @@ struct sight;
  */
 struct err *sight_list(const struct recording_facts *facts, const struct unseen **ret,
 		       uint32_t *count);
+
+/* The same for allocators that were patched, each object once. */
+struct err *sight_patched(const struct recording_facts *facts, const struct patched_object **ret,
+			  uint32_t *count);
 
 /*
  * Whether it is the memory that a sanitizer takes for itself, by its runtime's presence: shadow,

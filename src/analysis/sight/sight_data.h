@@ -15,6 +15,7 @@ struct sight {
 	bool made;
 	struct arena arena; /* texts that are not the recording's */
 	VEC(struct unseen) list;
+	VEC(struct patched_object) patched;
 };
 
 #endif

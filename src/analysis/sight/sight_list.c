@@ -111,6 +111,15 @@ static struct err *add(struct sight *sight, const struct unseen *unseen)
 	return vec_push(&sight->list, *unseen) ? NULL : err_no_memory();
 }
 
+/* Whether the agent has said what it sees of the allocators in that file. */
+static bool is_patched(const struct sight *sight, const char *path)
+{
+	for (size_t i = 0; i < sight->patched.count; i++)
+		if (!strcmp(sight->patched.items[i].object, path))
+			return true;
+	return false;
+}
+
 /*
  * Adds an allocator that is in a module. Calls of a library's exported malloc() come to us, as all
  * calls of malloc() do; those of the program's do not. mallow attach sees whatever has symbols.
@@ -121,8 +130,11 @@ static struct err *add_module(struct sight *sight, const struct recorded_module 
 	bool is_program = strcmp(module->path, facts->program) == 0;
 	struct own_allocator found;
 	struct unseen unseen = {.object = module->path, .name = "", .symbol = ""};
-	struct err *err = look_into(module, &found);
+	struct err *err = NULL;
 
+	if (is_patched(sight, module->path))
+		return NULL;
+	err = look_into(module, &found);
 	if (err || (found.provides && !is_program) || (!found.provides && !*found.name) ||
 	    (facts->attached && (found.provides || *found.symbol)))
 		return err;
@@ -130,6 +142,28 @@ static struct err *add_module(struct sight *sight, const struct recorded_module 
 	unseen.name = arena_text(&sight->arena, found.name);
 	unseen.symbol = found.provides ? "malloc" : arena_text(&sight->arena, found.symbol);
 	return unseen.name && unseen.symbol ? add(sight, &unseen) : err_no_memory();
+}
+
+/*
+ * Adds a patched allocator, and what of it could not be patched. A library that is opened again and
+ * again tells it each time.
+ */
+static struct err *add_patched(struct sight *sight, const struct patched_object *patched)
+{
+	const struct unseen refused = {
+		.kind = TRACE_UNSEEN_REFUSED,
+		.object = patched->object,
+		.name = patched->name,
+		.symbol = patched->why,
+	};
+
+	for (size_t i = 0; i < sight->patched.count; i++)
+		if (!strcmp(sight->patched.items[i].object, patched->object) &&
+		    !strcmp(sight->patched.items[i].name, patched->name))
+			return NULL;
+	if (!vec_push(&sight->patched, *patched))
+		return err_no_memory();
+	return patched->refused ? add(sight, &refused) : NULL;
 }
 
 /* The program itself, if no module is it: recordings of older agents have only what was called. */
@@ -169,6 +203,8 @@ static struct err *fill(struct sight *sight)
 
 	for (size_t i = 0; !err && i < recording->tables->unseen.count; i++)
 		err = add(sight, &recording->tables->unseen.items[i]);
+	for (size_t i = 0; !err && i < recording->tables->patched.count; i++)
+		err = add_patched(sight, &recording->tables->patched.items[i]);
 	if (err || recording->tables->unseen_stored)
 		return err;
 	for (size_t i = 0; !err && i < recording->tables->modules.modules.count; i++)
@@ -179,27 +215,40 @@ static struct err *fill(struct sight *sight)
 	return err ? err : add_resident(sight);
 }
 
-struct err *sight_list(const struct recording_facts *facts, const struct unseen **ret,
-		       uint32_t *count)
+/* Makes the lists, once. */
+static struct err *make(struct sight *sight)
 {
-	struct sight *sight = facts->sight;
 	struct err *err = NULL;
 
-	*ret = NULL;
-	*count = 0;
-	if (!sight)
-		return NULL;
 	pthread_mutex_lock(&sight->lock);
 	if (!sight->made) {
-		sight->list.count = 0;
+		sight->list.count = sight->patched.count = 0;
 		err = fill(sight);
 		sight->made = !err;
 	}
-	if (!err) {
-		*ret = sight->list.items;
-		*count = (uint32_t)sight->list.count;
-	}
 	pthread_mutex_unlock(&sight->lock);
+	return err;
+}
+
+struct err *sight_list(const struct recording_facts *facts, const struct unseen **ret,
+		       uint32_t *count)
+{
+	struct err *err = facts->sight ? make(facts->sight) : NULL;
+	bool there = facts->sight && !err;
+
+	*ret = there ? facts->sight->list.items : NULL;
+	*count = there ? (uint32_t)facts->sight->list.count : 0;
+	return err;
+}
+
+struct err *sight_patched(const struct recording_facts *facts, const struct patched_object **ret,
+			  uint32_t *count)
+{
+	struct err *err = facts->sight ? make(facts->sight) : NULL;
+	bool there = facts->sight && !err;
+
+	*ret = there ? facts->sight->patched.items : NULL;
+	*count = there ? (uint32_t)facts->sight->patched.count : 0;
 	return err;
 }
 
@@ -207,8 +256,22 @@ struct err *sight_add(struct sight *sight, const struct recording_facts *facts)
 {
 	const struct unseen *list;
 	uint32_t count;
+	const struct patched_object *patched;
+	uint32_t patched_count;
 	struct err *err = sight_list(facts, &list, &count);
 
+	if (!err)
+		err = sight_patched(facts, &patched, &patched_count);
+	for (uint32_t i = 0; !err && i < patched_count; i++) {
+		struct patched_object copy = patched[i];
+
+		copy.object = arena_text(&sight->arena, copy.object);
+		copy.name = arena_text(&sight->arena, copy.name);
+		copy.why = arena_text(&sight->arena, copy.why);
+		if (!copy.object || !copy.name || !copy.why)
+			return err_no_memory();
+		err = add_patched(sight, &copy);
+	}
 	for (uint32_t i = 0; !err && i < count; i++) {
 		struct unseen copy = list[i];
 
@@ -229,24 +292,37 @@ static void put_number(struct buf *buf, uint64_t value)
 	buf_put(buf, bytes, (size_t)(varint_put(bytes, value) - bytes));
 }
 
+/* A record whose body ends with three texts. */
+static void put_record(struct buf *ret, uint8_t kind, uint64_t first, uint64_t second,
+		       const char *const texts[3])
+{
+	cleanup(buf_deinit) struct buf body = BUF_EMPTY;
+
+	put_number(&body, zigzag(0));
+	put_number(&body, first);
+	put_number(&body, second);
+	for (int i = 0; i < 3; i++)
+		buf_put(&body, texts[i], strlen(texts[i]) + 1);
+	buf_char(ret, (char)kind);
+	put_number(ret, body.size);
+	buf_append(ret, &body);
+}
+
 struct err *sight_pack(const struct recording_facts *facts, struct buf *ret)
 {
 	const struct unseen *list;
-	uint32_t count;
+	const struct patched_object *patched;
+	uint32_t count, patched_count = 0;
 	struct err *err = sight_list(facts, &list, &count);
 
-	for (uint32_t i = 0; !err && i < count; i++) {
-		cleanup(buf_deinit) struct buf body = BUF_EMPTY;
-
-		put_number(&body, zigzag(0));
-		put_number(&body, list[i].kind);
-		put_number(&body, list[i].bytes_at_most);
-		buf_put(&body, list[i].object, strlen(list[i].object) + 1);
-		buf_put(&body, list[i].name, strlen(list[i].name) + 1);
-		buf_put(&body, list[i].symbol, strlen(list[i].symbol) + 1);
-		buf_char(ret, (char)TRACE_RECORD_UNSEEN);
-		put_number(ret, body.size);
-		buf_append(ret, &body);
-	}
+	if (!err)
+		err = sight_patched(facts, &patched, &patched_count);
+	for (uint32_t i = 0; !err && i < count; i++)
+		if (list[i].kind != TRACE_UNSEEN_REFUSED) // those are made of the others
+			put_record(ret, TRACE_RECORD_UNSEEN, list[i].kind, list[i].bytes_at_most,
+				   (const char *[]){list[i].object, list[i].name, list[i].symbol});
+	for (uint32_t i = 0; !err && i < patched_count; i++)
+		put_record(ret, TRACE_RECORD_PATCHED, patched[i].functions, patched[i].refused,
+			   (const char *[]){patched[i].object, patched[i].name, patched[i].why});
 	return err ? err : buf_finish(ret);
 }

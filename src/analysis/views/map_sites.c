@@ -28,6 +28,8 @@ struct summing {
 	bool shares; /* the process had shared memory */
 	const struct unseen *unseen;
 	uint32_t unseen_count;
+	const struct patched_object *patched;
+	uint32_t patched_count;
 	const char *allocator;
 	struct map callers; /* by stack: enum map_kind, as far as the stack tells */
 	struct map numbers; /* of sites, by stack and kind */
@@ -35,6 +37,13 @@ struct summing {
 	VEC(enum map_kind) kinds;
 	VEC(struct step) steps;
 	struct map_sum of[MAP_KINDS];
+};
+
+/* An allocator that is known to be in a module. */
+struct known_allocator {
+	const char *object, *name;
+	const char *symbol; /* a function of it; "": not known */
+	bool recorded;      /* its functions are patched */
 };
 
 static const struct {
@@ -73,18 +82,31 @@ static bool is_library(const struct named_frame *frame)
 	return frame->plumbing && !(frame->in_program && strchr(frame->function, '<'));
 }
 
-/* The allocator that is known to be in the module of a frame. NULL: none. */
-static const struct unseen *allocator_in(const struct summing *summing, uint32_t frame)
+/* The allocator that is known to be in the module of a frame. false: none. */
+static bool allocator_in(const struct summing *summing, uint32_t frame, struct known_allocator *ret)
 {
 	const struct recording *recording = summing->recording;
 	uint32_t module = recording_frames(recording, NULL)[frame].module;
+	const char *path =
+		module == RECORDING_NONE ? "" : recording_modules(recording, NULL)[module].path;
 
-	for (uint32_t i = 0; module != RECORDING_NONE && i < summing->unseen_count; i++)
-		if (summing->unseen[i].kind == TRACE_UNSEEN_LINKED &&
-		    !strcmp(summing->unseen[i].object,
-			    recording_modules(recording, NULL)[module].path))
-			return &summing->unseen[i];
-	return NULL;
+	for (uint32_t i = 0; i < summing->unseen_count; i++) {
+		const struct unseen *one = &summing->unseen[i];
+
+		if (one->kind != TRACE_UNSEEN_LINKED || strcmp(one->object, path))
+			continue;
+		*ret = (struct known_allocator){path, one->name, one->symbol, false};
+		return true;
+	}
+	for (uint32_t i = 0; i < summing->patched_count; i++) {
+		const struct patched_object *one = &summing->patched[i];
+
+		if (strcmp(one->object, path))
+			continue;
+		*ret = (struct known_allocator){path, one->name, "", one->functions > 0};
+		return true;
+	}
+	return false;
 }
 
 /* Whether functions have a prefix in common: mi_os_alloc and _mi_malloc. */
@@ -100,7 +122,7 @@ static bool is_akin(const char *function, const char *symbol)
 
 /* Whether a frame's code is an allocator's: a library maps for it alone, a program for itself, too.
  */
-static bool is_of(const struct summing *summing, const struct unseen *allocator,
+static bool is_of(const struct summing *summing, const struct known_allocator *allocator,
 		  const struct named_frame *frame)
 {
 	return strcmp(allocator->object, recording_facts(summing->recording)->program) ||
@@ -116,7 +138,8 @@ static bool is_of(const struct summing *summing, const struct unseen *allocator,
 static struct err *caller_of(struct summing *summing, uint32_t stack, enum map_kind *ret)
 {
 	const struct stack_node *nodes = recording_stacks(summing->recording, NULL);
-	const struct unseen *allocator = allocator_in(summing, nodes[stack].frame);
+	struct known_allocator allocator = {0};
+	bool known = allocator_in(summing, nodes[stack].frame, &allocator);
 	enum map_kind kind = MAP_KIND_MEMORY;
 
 	for (uint32_t node = stack; node != RECORDING_NONE; node = nodes[node].parent) {
@@ -129,14 +152,16 @@ static struct err *caller_of(struct summing *summing, uint32_t stack, enum map_k
 			return err;
 		if (node == stack && is_library(&lines[0]))
 			kind = MAP_KIND_LIBRARY;
-		if (node == stack && allocator && is_of(summing, allocator, &lines[0]))
+		if (node == stack && known && is_of(summing, &allocator, &lines[0]))
 			kind = MAP_KIND_ALLOCATOR;
 		for (size_t i = 0; i < count && kind != MAP_KIND_ALLOCATOR; i++)
 			if (allocating_entry(lines[i].function))
 				kind = MAP_KIND_ALLOCATOR;
 	}
-	if (kind == MAP_KIND_ALLOCATOR && allocator && !summing->allocator)
-		summing->allocator = allocator->name;
+	if (kind == MAP_KIND_ALLOCATOR && known && allocator.recorded)
+		kind = MAP_KIND_HEAP;
+	if (kind == MAP_KIND_ALLOCATOR && known && !summing->allocator)
+		summing->allocator = allocator.name;
 	*ret = kind;
 	return NULL;
 }
@@ -318,6 +343,9 @@ struct err *map_sites_create(const struct recording *recording, struct symbolize
 						  &summing.unseen_count)
 				     : NULL;
 
+	if (!err && symbolized)
+		err = sight_patched(recording_facts(recording), &summing.patched,
+				    &summing.patched_count);
 	summing.calls = recording_mappings(recording, NULL);
 	for (size_t i = 0; !err && i < lives->count; i++)
 		if (!match || block_bits_has(match->words, i))

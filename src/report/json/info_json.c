@@ -216,6 +216,9 @@ void info_json_write(struct json_writer *json, const struct recording *recording
 	json_field_array(json, "unseen");
 	unseen_json(json, facts);
 	json_end(json);
+	json_field_array(json, "patched");
+	patched_json(json, facts);
+	json_end(json);
 	if (modules)
 		info_json_modules(json, recording);
 	json_end(json);

@@ -156,6 +156,9 @@ static void put_unseen(struct json_writer *json, const struct report_subject *su
 	}
 	unseen_json(json, facts);
 	json_end(json);
+	json_field_array(json, "patched");
+	patched_json(json, facts);
+	json_end(json);
 }
 
 void json_report_subject(struct json_writer *json, const struct report_subject *subject)

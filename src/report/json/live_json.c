@@ -123,6 +123,9 @@ struct err *live_json_write(struct json_writer *json, const struct live_view *vi
 	json_field_array(json, "unseen");
 	unseen_json(json, facts);
 	json_end(json);
+	json_field_array(json, "patched");
+	patched_json(json, facts);
+	json_end(json);
 	json_field_u64(json, "site_count", view->live + view->ignored_sites);
 	json_field_u64(json, "ignored_sites", view->ignored_sites);
 	json_field_u64(json, "ignored_bytes", view->ignored_bytes);

@@ -14,7 +14,7 @@
 static const char *const names[] = {
 	[TRACE_UNSEEN_OWN_MALLOC] = "own_malloc",      [TRACE_UNSEEN_LINKED] = "linked_allocator",
 	[TRACE_UNSEEN_PRELOADED] = "preloaded_malloc", [TRACE_UNSEEN_STARTED] = "started_program",
-	[TRACE_UNSEEN_RESIDENT] = "resident",
+	[TRACE_UNSEEN_RESIDENT] = "resident",          [TRACE_UNSEEN_REFUSED] = "not_patched",
 };
 #define NAMES (ARRAY_COUNT(names))
 
@@ -93,6 +93,13 @@ void unseen_put(struct buf *buf, const struct recording_facts *facts, const stru
 				      : " was not recorded, nor what it started");
 		put_between(buf, ": ", unseen->name, "");
 		return;
+	case TRACE_UNSEEN_REFUSED:
+		buf_text(buf, " has an allocator of its own, ");
+		put_between(buf, "", unseen->name, ", ");
+		buf_text(buf, "with functions that could not be patched");
+		put_between(buf, " (", unseen->symbol, ")");
+		buf_text(buf, ": what these serve is not seen");
+		return;
 	case TRACE_UNSEEN_RESIDENT:
 		buf_printf(buf,
 			   " has %s or more resident that no recorded block or mapping "
@@ -167,6 +174,53 @@ void unseen_json(struct json_writer *json, const struct recording_facts *facts)
 		json_field_text(json, "symbol", *list[i].symbol ? list[i].symbol : NULL);
 		json_field_u64(json, "peak_bytes", list[i].bytes_at_most);
 		json_field_text(json, "text", buf_string(&text));
+		json_end(json);
+	}
+}
+
+static const struct patched_object *patched_of(struct buf *buf, const struct recording_facts *facts,
+					       uint32_t *count)
+{
+	const struct patched_object *list;
+	struct err *err = sight_patched(facts, &list, count);
+
+	if (err && !buf->failure)
+		buf->failure = err_number(err) ? err_number(err) : ENOMEM;
+	err_destroy(err);
+	return list;
+}
+
+void patched_write(struct buf *buf, const struct recording_facts *facts)
+{
+	uint32_t count;
+	const struct patched_object *list = patched_of(buf, facts, &count);
+
+	for (uint32_t i = 0; i < count && i < SHOWN; i++) {
+		if (!list[i].functions)
+			continue;
+		buf_text(buf, "  ");
+		put_between(buf, "", list[i].name, " in ");
+		put_object(buf, facts, list[i].object);
+		buf_printf(buf, " is recorded, by %s patched at the entry\n",
+			   format_counted(list[i].functions, "function", false).text);
+	}
+	if (count > SHOWN)
+		buf_printf(buf, "  and %" PRIu32 " more allocators: mallow info --json lists all\n",
+			   count - SHOWN);
+}
+
+void patched_json(struct json_writer *json, const struct recording_facts *facts)
+{
+	uint32_t count;
+	const struct patched_object *list = patched_of(json->buf, facts, &count);
+
+	for (uint32_t i = 0; i < count; i++) {
+		json_object(json);
+		json_field_text(json, "object", list[i].object);
+		json_field_text(json, "name", list[i].name);
+		json_field_u64(json, "functions", list[i].functions);
+		json_field_u64(json, "not_patched", list[i].refused);
+		json_field_text(json, "why", *list[i].why ? list[i].why : NULL);
 		json_end(json);
 	}
 }

@@ -19,6 +19,13 @@ bool unseen_is_whole(struct buf *buf, const struct recording_facts *facts);
 /* Writes a line for each, beginning with "  ! ", at most a few. Failures are in buf. */
 void unseen_write(struct buf *buf, const struct style *style, const struct recording_facts *facts);
 
+/*
+ * Writes a line for each allocator that is recorded by its patched functions, at most a few; and
+ * all of them as objects, into the array that is open. Failures are in the buffer.
+ */
+void patched_write(struct buf *buf, const struct recording_facts *facts);
+void patched_json(struct json_writer *json, const struct recording_facts *facts);
+
 /* Writes them as objects, into the array that is open. Failures are in the writer's buffer. */
 void unseen_json(struct json_writer *json, const struct recording_facts *facts);
 

@@ -70,7 +70,7 @@ def test_given_back_where_threads_cannot_begin(compile_sample, tool, tmp_path, m
     for first in (ENDLESS, CALLS_OF_THE_FIRST + 1):
         outcome = run_all_calls(program, variant("fail"), tmp_path / "failed", small_stacks,
                                 TEST_FAIL_AT=first, TEST_FAIL_ERROR=errno.ENOMEM, TEST_FAIL_COUNT=ENDLESS,
-                                TEST_FAIL_CALL=numbers_of_calls()["madvise"])
+                                TEST_FAIL_CALL=numbers_of_calls()["madvise"], PATCH=0)
         outcome.assert_sound(tool)
         sizes.append(last_virtual_size(outcome.recordings[0]))
     assert outcome.lost > 0

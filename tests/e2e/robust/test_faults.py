@@ -48,7 +48,7 @@ def test_no_memory_at_first(slots, compile_sample, tool, tmp_path):
     as others do: with private slots that is what writes the last events of each thread."""
     outcome = run_all_calls(compile_sample("all_calls", "gcc", "-O1"), variant("fail"),
                             tmp_path / "failed", TEST_FAIL_AT=1, TEST_FAIL_ERROR=errno.ENOMEM,
-                            TEST_FAIL_CALL=numbers_of_calls()["mmap"], SLOTS=slots)
+                            TEST_FAIL_CALL=numbers_of_calls()["mmap"], SLOTS=slots, PATCH=0)
     assert (outcome.status, outcome.output) == (7, "ok\n")
     outcome.assert_sound(tool)
     assert "no memory" in outcome.lines[0]

@@ -93,9 +93,9 @@ def test_a_malloc_of_its_own(programs, record, tool, mallow, serve, tmp_path):
     """All views say so, also where the program is not; no limit holds."""
     program = tmp_path / "own"
     shutil.copy(programs / "own", program)
-    recorded = record([program], bare=False)
+    recorded = record([program], bare=False, settings={"PATCH": "off"})
     assert recorded.stderr.count(f"  ! {SAYS}") == 1
-    live = subprocess.run([mallow, "live", program], capture_output=True, text=True, env=clean_environment())
+    live = subprocess.run([mallow, "live", "--patch=off", program], capture_output=True, text=True, env=clean_environment())
     assert live.returncode == 0 and f"  ! {SAYS}" in live.stderr
     path = recorded.path
     program.unlink()
@@ -129,7 +129,7 @@ def test_a_malloc_of_its_own(programs, record, tool, mallow, serve, tmp_path):
 
 def test_each_recording_of_a_run(programs, record):
     """What another program of the run cannot show is said, too, if a child has the most memory."""
-    recorded = record([programs / "own", "sort", "/etc/passwd"], bare=False)
+    recorded = record([programs / "own", "sort", "/etc/passwd"], bare=False, settings={"PATCH": "off"})
     assert "mallow: sort /etc/passwd" in recorded.stderr
     assert [line for line in unwrapped(recorded.stderr).splitlines()
             if SAYS in line and line.startswith("  ! own (")]
@@ -141,7 +141,7 @@ def test_an_allocator_in_a_library(how, bare, programs, record, tool):
     """By two of its functions, in a library that is in no stack; a bare preload is looked at when it is
     read, and `mallow finish` stores it."""
     library = programs / "libtable.so"
-    recorded = record([programs / how, *([library] if how == "opens" else [])], bare=bare)
+    recorded = record([programs / how, *([library] if how == "opens" else [])], bare=bare, settings={"PATCH": "off"})
     recorded.assert_sound()
     assert [(one["kind"], one["object"], one["name"]) for one in tool.info(recorded.path)["unseen"]] == \
         [("linked_allocator", str(library), "mimalloc")]

@@ -27,7 +27,7 @@ static inline uint64_t arch_counter(void)
 
 static inline void arch_wait_for_loads(void)
 {
-	__builtin_ia32_lfence();
+	__asm__ volatile("lfence" ::: "memory");
 }
 
 static inline void arch_copy(void *to, const void *from, size_t size)

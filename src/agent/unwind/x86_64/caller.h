@@ -18,6 +18,9 @@
 		.fp = *(const uint64_t *)__builtin_frame_address(0),                               \
 	})
 
+/* The same for a hook that arch/patched_entry.h has called: the caller of the patched function. */
+#define ARCH_PATCHED_CALLER() arch_caller_at(*(const uint64_t *)__builtin_frame_address(0) + 16)
+
 /* The same, used deeper inside, from the caller's stack pointer. */
 static inline struct unwind_state arch_caller_at(uint64_t sp)
 {

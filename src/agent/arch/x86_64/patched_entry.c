@@ -1,0 +1,63 @@
+/* See patched_entry.h. The stub has pushed rbp and put the cell's address there. */
+#include "agent/arch/patched_entry.h"
+
+#define EACH_VECTOR(one)                                                                           \
+	one(0) one(1) one(2) one(3) one(4) one(5) one(6) one(7) one(8) one(9) one(10) one(11)      \
+		one(12) one(13) one(14) one(15)
+#define SAVE(number) "	movups %xmm" #number ", 80 + 16 * " #number "(%rsp)\n"
+#define LOAD(number) "	movups 80 + 16 * " #number "(%rsp), %xmm" #number "\n"
+
+/* clang-format off */
+#define ENTRY(name, room, save, load, result)                                                      \
+	".hidden " name "\n"                                                                       \
+	".globl " name "\n"                                                                        \
+	".type " name ", @function\n"                                                              \
+	name ":\n"                                                                                 \
+	"	.cfi_startproc\n"                                                                  \
+	"	.cfi_def_cfa_offset 16\n"                                                          \
+	"	.cfi_offset %rbp, -16\n"                                                           \
+	"	endbr64\n"                                                                         \
+	"	push %r11\n"                                                                       \
+	"	.cfi_adjust_cfa_offset 8\n"                                                        \
+	"	mov %rbp, %r11\n"                                                                  \
+	"	lea 8(%rsp), %rbp\n"                                                               \
+	"	.cfi_def_cfa %rbp, 16\n"                                                           \
+	"	sub $" room ", %rsp\n"                                                             \
+	"	and $-16, %rsp\n"                                                                  \
+	"	mov %r11, (%rsp)\n" /* the seventh argument */                                     \
+	"	mov %rax, 8(%rsp)\n"                                                               \
+	"	mov %rcx, 16(%rsp)\n"                                                              \
+	"	mov %rdx, 24(%rsp)\n"                                                              \
+	"	mov %rsi, 32(%rsp)\n"                                                              \
+	"	mov %rdi, 40(%rsp)\n"                                                              \
+	"	mov %r8, 48(%rsp)\n"                                                               \
+	"	mov %r9, 56(%rsp)\n"                                                               \
+	"	mov %r10, 64(%rsp)\n"                                                              \
+	save                                                                                       \
+	"	call *(%r11)\n"                                                                    \
+	result                                                                                     \
+	load                                                                                       \
+	"	mov 16(%rsp), %rcx\n"                                                              \
+	"	mov 24(%rsp), %rdx\n"                                                              \
+	"	mov 32(%rsp), %rsi\n"                                                              \
+	"	mov 40(%rsp), %rdi\n"                                                              \
+	"	mov 48(%rsp), %r8\n"                                                               \
+	"	mov 56(%rsp), %r9\n"                                                               \
+	"	mov 64(%rsp), %r10\n"                                                              \
+	"	mov -8(%rbp), %r11\n"                                                              \
+	"	mov %rbp, %rsp\n"                                                                  \
+	"	pop %rbp\n"                                                                        \
+	"	.cfi_def_cfa %rsp, 8\n"                                                            \
+	"	ret\n"                                                                             \
+	"	.cfi_endproc\n"                                                                    \
+	".size " name ", . - " name "\n"
+
+#define NONE "	mov 8(%rsp), %rax\n"
+
+__asm__(".pushsection .text\n"
+	ENTRY("patched_entry_value", "80", "", "", "")
+	ENTRY("patched_entry_void", "80", "", "", NONE)
+	ENTRY("patched_entry_value_vectors", "336", EACH_VECTOR(SAVE), EACH_VECTOR(LOAD), "")
+	ENTRY("patched_entry_void_vectors", "336", EACH_VECTOR(SAVE), EACH_VECTOR(LOAD), NONE)
+	".popsection");
+/* clang-format on */

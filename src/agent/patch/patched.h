@@ -1,0 +1,39 @@
+/* A function of an allocator whose entry is patched, for the hook that each of its calls comes to.
+ */
+#ifndef MALLOW_AGENT_PATCH_PATCHED_H
+#define MALLOW_AGENT_PATCH_PATCHED_H
+
+#include <stdint.h>
+
+#include "allocators/function_names.h"
+#include "allocators/x86_64/entry.h"
+
+/*
+ * A cell near the function, in memory that can be read and executed, but not written. It never
+ * changes while the function can be called. struct patched * is what the hook gets as the sixth
+ * argument; the first five are the function's own.
+ */
+struct patched {
+	void *hook;  /* first: arch/patched_entry.h calls it */
+	void *enter; /* where the stub jumps to: there */
+	uint8_t stub[ENTRY_STUB_SIZE];
+	uint8_t moved[ENTRY_MOVED_SIZE];
+	struct entry_step steps[ENTRY_STEPS];
+	uint8_t jump;      /* where the jump stands in the function */
+	uint8_t operation; /* enum trace_op */
+	uint8_t pushes;    /* where in the stub rbp is pushed */
+	const struct allocator_function *function;
+	uint64_t entry;      /* the function's address */
+	uint64_t start, end; /* of its module's code */
+};
+
+/* The function as it was before. */
+typedef uint64_t patched_behind(uint64_t a, uint64_t b, uint64_t c, uint64_t d, uint64_t e,
+				uint64_t f);
+
+static inline patched_behind *patched_behind_of(const struct patched *patched)
+{
+	return (patched_behind *)(uintptr_t)patched->moved;
+}
+
+#endif
