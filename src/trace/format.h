@@ -278,6 +278,7 @@ enum trace_unseen {
 	TRACE_UNSEEN_STARTED = 4,    /* a program was started, and is not recorded */
 	TRACE_UNSEEN_RESIDENT = 5,   /* memory is resident that nothing explains */
 	TRACE_UNSEEN_REFUSED = 6,    /* functions of the object's allocator could not be patched */
+	TRACE_UNSEEN_FREES = 7,      /* frees: blocks were allocated where others were live */
 };
 
 /* Section 5: values of pc that stand for something else than code. */

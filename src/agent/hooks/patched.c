@@ -15,77 +15,77 @@
 #include "agent/patch/patch.h"
 #include "agent/patch/patched.h"
 
-#define ARGUMENTS uint64_t a, uint64_t b, uint64_t c, uint64_t d, uint64_t e, uint64_t f
-#define PASSED    a, b, c, d, e, f
-
-/* An argument by its number, mostly the first. */
-static inline uint64_t argument(unsigned int number, ARGUMENTS)
+/* An argument by its number, from 1 on. */
+static inline uint64_t argument(const struct patched_call *call, unsigned int number)
 {
-	return likely(number == 1) ? a
-	       : number == 2       ? b
-	       : number == 3       ? c
-	       : number == 4       ? d
-	       : number == 5       ? e
-				   : f;
+	return call->arguments[number - 1];
 }
 
-#define ARGUMENT(number) argument(number, PASSED)
-
 /* The bytes that the function is asked for; the maximum if that overflows. */
-static inline uint64_t size_in(const struct allocator_function *function, ARGUMENTS)
+static inline uint64_t size_in(const struct patched_call *call)
 {
-	uint64_t bytes = ARGUMENT(function->size);
+	const struct allocator_function *function = call->patched->function;
+	uint64_t bytes = argument(call, function->size);
 
 	if (unlikely(function->times) &&
-	    __builtin_mul_overflow(bytes, ARGUMENT(function->times), &bytes))
+	    __builtin_mul_overflow(bytes, argument(call, function->times), &bytes))
 		return UINT64_MAX;
 	return bytes;
 }
 
-static inline uint64_t alignment_in(const struct allocator_function *function, ARGUMENTS)
+static inline uint64_t alignment_in(const struct patched_call *call)
 {
-	return function->alignment ? ARGUMENT(function->alignment) : 0;
+	uint8_t number = call->patched->function->alignment;
+
+	return number ? argument(call, number) : 0;
+}
+
+/* Calls the function as it was. */
+static inline uint64_t behind(const struct patched_call *call)
+{
+	const uint64_t *a = call->arguments;
+
+	return patched_behind_of(call->patched)(a[0], a[1], a[2], a[3], a[4], a[5]);
 }
 
 /* The block that the function has made. NULL: none. */
-static inline void *block_of(const struct allocator_function *function, uint64_t a, uint64_t result)
+static inline void *block_of(const struct patched_call *call, uint64_t result)
 {
-	if (unlikely(function->stores))
-		return result ? NULL : *(void **)a;
+	if (unlikely(call->patched->function->stores))
+		return (uint32_t)result ? NULL : *(void **)argument(call, 1);
 	return (void *)result;
 }
 
 /* Makes the block. *block: what is recorded. */
-static inline uint64_t allocate(const struct patched *patched, ARGUMENTS, void **block)
+static inline uint64_t allocate(const struct patched_call *call, void **block)
 {
-	uint64_t result = patched_behind_of(patched)(PASSED);
+	uint64_t result = behind(call);
 
-	*block = block_of(patched->function, a, result);
+	*block = block_of(call, result);
 	if (unlikely(config.value[SETTING_ZERO_MEMORY]) && *block)
-		memset(*block, 0, size_in(patched->function, PASSED));
+		memset(*block, 0, size_in(call));
 	return result;
 }
 
-static never_inline uint64_t allocates_recorded(ARGUMENTS, const struct patched *patched)
+static never_inline uint64_t allocates_recorded(const struct patched_call *call)
 {
-	const struct allocator_function *function = patched->function;
 	struct unwind_state state = ARCH_PATCHED_CALLER();
 	struct thread *thread = thread_self;
-	struct event event = {.operation = patched->operation};
+	struct event event = {.operation = call->patched->operation};
 	void *block;
 	uint64_t result;
 
 	guard_open(thread, state.sp);
-	thread->patched = patched;
+	thread->patched = call->patched;
 	thread->inner_block = NULL;
-	result = allocate(patched, PASSED, &block);
+	result = allocate(call, &block);
 	event.address = (uint64_t)block;
-	event.size = size_in(function, PASSED);
-	event.alignment = alignment_in(function, PASSED);
+	event.size = size_in(call);
+	event.alignment = alignment_in(call);
 	event.ticks = allocation_ticks(thread, event.address, event.size);
 	thread_begin_record(thread);
 	if (unlikely(!block))
-		allocation_failed_slow(thread, &state, patched->operation, event.size);
+		allocation_failed_slow(thread, &state, event.operation, event.size);
 	else if (thread->inner_block != block)
 		event_write_here(thread, &event, &state);
 	thread_end_record(thread);
@@ -94,20 +94,18 @@ static never_inline uint64_t allocates_recorded(ARGUMENTS, const struct patched 
 	return result;
 }
 
-static never_inline uint64_t allocates_live(ARGUMENTS, const struct patched *patched)
+static never_inline uint64_t allocates_live(const struct patched_call *call)
 {
+	uint64_t sp = ARCH_PATCHED_CALLER().sp, result;
 	struct thread *thread = thread_self;
 	void *block;
-	uint64_t result;
 
-	guard_open(thread, ARCH_PATCHED_CALLER().sp);
-	thread->patched = patched;
+	guard_open(thread, sp);
+	thread->patched = call->patched;
 	thread->inner_block = NULL;
 	admission_hold(&thread->admission);
-	result = allocate(patched, PASSED, &block);
-	live_allocates_here(thread, ARCH_PATCHED_CALLER().sp,
-			    thread->inner_block != block ? block : NULL,
-			    size_in(patched->function, PASSED));
+	result = allocate(call, &block);
+	live_allocates_here(thread, sp, thread->inner_block != block ? block : NULL, size_in(call));
 	thread->patched = NULL;
 	guard_close(thread);
 	return result;
@@ -125,127 +123,113 @@ static const struct patched *enter(struct thread *thread, const struct patched *
 	return outer;
 }
 
-static never_inline uint64_t allocates_otherwise(ARGUMENTS, const struct patched *patched)
+static never_inline uint64_t allocates_otherwise(const struct patched_call *made)
 {
-	const struct allocator_function *function = patched->function;
+	struct guard_call call = {.state = ARCH_PATCHED_CALLER(), .patched = true};
 	const struct patched *outer;
 	struct thread *thread;
 	void *block;
 	uint64_t result;
 
-	struct guard_call call = {.state = ARCH_PATCHED_CALLER()};
-
-	call.patched = true;
 	hooks_resolve();
 	thread = guard_enter(&call);
-	outer = enter(thread, patched);
+	outer = enter(thread, made->patched);
 	if (thread)
 		admission_hold(&thread->admission);
-	result = allocate(patched, PASSED, &block);
+	result = allocate(made, &block);
 	if (thread)
 		thread->patched = outer;
-	allocation_done_slow(thread, &call, patched->operation, block, size_in(function, PASSED),
-			     alignment_in(function, PASSED));
+	allocation_done_slow(thread, &call, made->patched->operation, block, size_in(made),
+			     alignment_in(made));
 	return result;
 }
 
-static uint64_t hook_allocates(ARGUMENTS, const struct patched *patched)
+static uint64_t hook_allocates(const struct patched_call *call)
 {
 	if (!guard_is_open(thread_self))
-		return allocates_otherwise(PASSED, patched);
+		return allocates_otherwise(call);
 	if (unlikely(live_way))
-		return allocates_live(PASSED, patched);
-	return allocates_recorded(PASSED, patched);
+		return allocates_live(call);
+	return allocates_recorded(call);
 }
 
-static uint64_t hook_resizes(ARGUMENTS, const struct patched *patched)
+static uint64_t hook_resizes(const struct patched_call *made)
 {
-	const struct allocator_function *function = patched->function;
-	enum trace_op operation = patched->operation == TRACE_OP_REALLOCARRAY_NULL
+	struct guard_call call = {.state = ARCH_PATCHED_CALLER(), .patched = true};
+	enum trace_op operation = made->patched->operation == TRACE_OP_REALLOCARRAY_NULL
 					  ? TRACE_OP_REALLOCARRAY
 					  : TRACE_OP_REALLOC;
-	void *old = (void *)ARGUMENT(function->pointer);
+	void *old = (void *)argument(made, made->patched->function->pointer);
 	const struct patched *outer;
 	struct thread *thread;
 	uint64_t start, result;
 
-	struct guard_call call = {.state = ARCH_PATCHED_CALLER()};
-
-	call.patched = true;
 	hooks_resolve();
 	thread = guard_enter(&call);
 	start = allocation_resize_begins(&thread, &call, old);
-	outer = enter(thread, patched);
+	outer = enter(thread, made->patched);
 	if (thread)
 		admission_hold(&thread->admission);
-	result = patched_behind_of(patched)(PASSED);
+	result = behind(made);
 	if (thread)
 		thread->patched = outer;
-	allocation_resized(thread, &call, operation, old, (void *)result, size_in(function, PASSED),
-			   start);
+	allocation_resized(thread, &call, operation, old, (void *)result, size_in(made), start);
 	return result;
 }
 
-static never_inline uint64_t frees_open(ARGUMENTS, const struct patched *patched)
+static never_inline uint64_t frees_open(const struct patched_call *call, void *block)
 {
-	void *block = (void *)ARGUMENT(patched->function->pointer);
 	struct thread *thread = thread_self;
-	uint64_t result;
 
 	guard_open(thread, ARCH_PATCHED_CALLER().sp);
-	thread->patched = patched;
+	thread->patched = call->patched;
 	thread->outer_block = block;
 	if (unlikely(live_way))
 		live_ends_here(thread, block);
 	else
-		allocation_ends(thread, patched->operation, block);
-	result = patched_behind_of(patched)(PASSED);
+		allocation_ends(thread, call->patched->operation, block);
+	behind(call);
 	thread->outer_block = NULL;
 	thread->patched = NULL;
 	guard_close(thread);
-	return result;
+	return 0;
 }
 
-static never_inline uint64_t frees_otherwise(ARGUMENTS, const struct patched *patched)
+static never_inline uint64_t frees_otherwise(const struct patched_call *made, void *block)
 {
-	void *block = (void *)ARGUMENT(patched->function->pointer);
+	struct guard_call call = {.state = ARCH_PATCHED_CALLER(), .patched = true};
 	const struct patched *outer;
 	struct thread *thread;
-	uint64_t result;
 
-	struct guard_call call = {.state = ARCH_PATCHED_CALLER()};
-
-	call.patched = true;
-	if (!block)
-		return patched_behind_of(patched)(PASSED);
 	hooks_resolve();
 	thread = guard_enter(&call);
-	outer = enter(thread, patched);
-	allocation_ends_slow(thread, &call, patched->operation, block);
+	outer = enter(thread, made->patched);
+	allocation_ends_slow(thread, &call, made->patched->operation, block);
 	if (thread)
 		thread->outer_block = block;
-	result = patched_behind_of(patched)(PASSED);
+	behind(made);
 	if (thread) {
 		thread->outer_block = NULL;
 		thread->patched = outer;
 	}
 	guard_leave(thread, &call);
-	return result;
+	return 0;
 }
 
-static uint64_t hook_frees(ARGUMENTS, const struct patched *patched)
+/* What a free returns is nothing: patched_entry_void. */
+static uint64_t hook_frees(const struct patched_call *call)
 {
-	void *block = (void *)ARGUMENT(patched->function->pointer);
+	void *block = (void *)argument(call, call->patched->function->pointer);
 
-	if (unlikely(live_way) && live_passes_over_end(block))
-		return patched_behind_of(patched)(PASSED);
-	if (guard_is_open(thread_self) && likely(block != NULL))
-		return frees_open(PASSED, patched);
-	return frees_otherwise(PASSED, patched);
+	if (!block || (unlikely(live_way) && live_passes_over_end(block)))
+		return behind(call);
+	if (guard_is_open(thread_self))
+		return frees_open(call, block);
+	return frees_otherwise(call, block);
 }
 
 const struct patch_hooks hooks_of_patched = {
-	.allocates = (void *)hook_allocates,
-	.resizes = (void *)hook_resizes,
-	.frees = (void *)hook_frees,
+	.allocates = hook_allocates,
+	.resizes = hook_resizes,
+	.frees = hook_frees,
 };

@@ -5,6 +5,7 @@
  *
  *   patch_file   the functions that the symbol tables of a module's file have
  *   patch_code   writing code, and cells for it near a module
+ *   patch_object which of them are patched, or why none is
  *   patch        walks over the loaded modules, keeps what was done, and tells it
  *
  * Which functions: those of allocators/functions.def, chosen as for probes, but for those that one
@@ -22,11 +23,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "agent/patch/patched.h"
+
 struct thread;
 
 /* The hooks, by what a function does (enum allocator_act). Set once, before patch_begin(). */
 struct patch_hooks {
-	void *allocates, *resizes, *frees;
+	patched_hook *allocates, *resizes, *frees;
 };
 extern const struct patch_hooks *patch_hooks __attribute__((visibility("hidden")));
 

@@ -8,14 +8,27 @@
 #include "allocators/function_names.h"
 #include "allocators/x86_64/entry.h"
 
+struct patched;
+
+/* A call, as arch/patched_entry.h puts it on the stack; what follows there is that one's own. */
+struct patched_call {
+	const struct patched *patched;
+	uint64_t arguments[6]; /* as many as the function has are its */
+};
+
+/*
+ * Does what a call is for, calls the function as it was, and returns what that returned; what the
+ * hook of a free returns is ignored.
+ */
+typedef uint64_t patched_hook(const struct patched_call *call);
+
 /*
  * A cell near the function, in memory that can be read and executed, but not written. It never
- * changes while the function can be called. struct patched * is what the hook gets as the sixth
- * argument; the first five are the function's own.
+ * changes while the function can be called.
  */
 struct patched {
-	void *hook;  /* first: arch/patched_entry.h calls it */
-	void *enter; /* where the stub jumps to: there */
+	patched_hook *hook; /* first: arch/patched_entry.h calls it */
+	void *enter;        /* where the stub jumps to: there */
 	uint8_t stub[ENTRY_STUB_SIZE];
 	uint8_t moved[ENTRY_MOVED_SIZE];
 	struct entry_step steps[ENTRY_STEPS];

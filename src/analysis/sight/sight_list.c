@@ -14,6 +14,9 @@
 #include "trace/checksum.h"
 #include "trace/cursor.h"
 
+/* A recording with more than one missed free in so many allocations is not to be trusted. */
+#define MISSED_FREES 1000
+
 /*
  * What files were found to have in them, for all recordings that this process reads: those of a run
  * share most of their libraries, and a recording that is followed is read every second.
@@ -195,6 +198,26 @@ static struct err *add_resident(struct sight *sight)
 	return err || !unseen.bytes_at_most ? err : add(sight, &unseen);
 }
 
+/*
+ * Adds that frees are missing, if more than one allocation in a thousand got the place of a block
+ * that was live. Where events are lost, or blocks were there before, that is said anyway.
+ */
+static struct err *add_missed_frees(struct sight *sight)
+{
+	const struct recording_facts *facts = &sight->recording->facts;
+	const struct unseen unseen = {
+		.kind = TRACE_UNSEEN_FREES,
+		.object = facts->program,
+		.name = "",
+		.symbol = "",
+	};
+
+	if (facts->implicit_frees <= facts->allocations / MISSED_FREES || facts->attached ||
+	    facts->lost || facts->damaged_chunks || facts->missing_chunks)
+		return NULL;
+	return add(sight, &unseen);
+}
+
 static struct err *fill(struct sight *sight)
 {
 	const struct recording *recording = sight->recording;
@@ -212,6 +235,8 @@ static struct err *fill(struct sight *sight)
 			err = add_module(sight, &modules[i]);
 	if (!err)
 		err = add_program(sight);
+	if (!err)
+		err = add_missed_frees(sight);
 	return err ? err : add_resident(sight);
 }
 

@@ -12,9 +12,13 @@
 #define SHOWN 4
 
 static const char *const names[] = {
-	[TRACE_UNSEEN_OWN_MALLOC] = "own_malloc",      [TRACE_UNSEEN_LINKED] = "linked_allocator",
-	[TRACE_UNSEEN_PRELOADED] = "preloaded_malloc", [TRACE_UNSEEN_STARTED] = "started_program",
-	[TRACE_UNSEEN_RESIDENT] = "resident",          [TRACE_UNSEEN_REFUSED] = "not_patched",
+	[TRACE_UNSEEN_OWN_MALLOC] = "own_malloc",
+	[TRACE_UNSEEN_LINKED] = "linked_allocator",
+	[TRACE_UNSEEN_PRELOADED] = "preloaded_malloc",
+	[TRACE_UNSEEN_STARTED] = "started_program",
+	[TRACE_UNSEEN_RESIDENT] = "resident",
+	[TRACE_UNSEEN_REFUSED] = "not_patched",
+	[TRACE_UNSEEN_FREES] = "frees",
 };
 #define NAMES (ARRAY_COUNT(names))
 
@@ -99,6 +103,13 @@ void unseen_put(struct buf *buf, const struct recording_facts *facts, const stru
 		buf_text(buf, "with functions that could not be patched");
 		put_between(buf, " (", unseen->symbol, ")");
 		buf_text(buf, ": what these serve is not seen");
+		return;
+	case TRACE_UNSEEN_FREES:
+		buf_text(buf, " gives blocks back by ways that are not seen");
+		if (facts && facts->implicit_frees)
+			buf_printf(buf, " (%s began where another one was live)",
+				   format_counted(facts->implicit_frees, "block", false).text);
+		buf_text(buf, ": what is live or leaked here is not to be trusted");
 		return;
 	case TRACE_UNSEEN_RESIDENT:
 		buf_printf(buf,

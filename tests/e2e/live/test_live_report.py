@@ -201,9 +201,9 @@ def test_memory_of_the_process(mallow, tmp_path):
     name = open("/proc/self/comm").read().strip()
     assert f"[mallow] live allocations of toyd ({name}) (pid {os.getpid()}), by size\n" in text
     assert re.search(r"""\
-\[mallow\] heap, address space          : [\d.]+ MB
-\[mallow\] heap, resident               : [\d.]+ MB
-\[mallow\] process, virtual/RSS/shared  : [\d.]+ MB / [\d.]+ MB / [\d.]+ MB
+\[mallow\] heap, address space          : [\d.]+ [MG]B
+\[mallow\] heap, resident               : [\d.]+ [MG]B
+\[mallow\] process, virtual/RSS/shared  : [\d.]+ [MG]B / [\d.]+ [MG]B / [\d.]+ [MG]B
 """, text), text
 
 

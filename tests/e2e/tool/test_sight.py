@@ -196,3 +196,30 @@ def test_records(tmp_path, tool):
     assert "  ! sudo was not recorded, nor what it started: set-uid\n" in tool("report", started).stdout
     merged = json.loads(tool("report", "--merge", "--json", path, started).stdout)
     assert {one["object"] for one in merged["unseen"]} == set(found)
+
+
+@pytest.mark.parametrize("unfreed", [2, 3])
+def test_missed_frees(tmp_path, tool, unfreed):
+    """Blocks that begin where others are live: more than one in a thousand, and what is live is not to be
+    trusted."""
+    writer = Writer(minor=9)
+    events = ChunkWriter(0, 0, writer.facts["ticks"])
+    events.other(0x84, zigzag(0), 4000000, text=b"main")
+    for number in range(2000):
+        events.allocate(1, 1100 + 100000 * number, 0x5000, 100, change=(0, [("pc", 0x1234)]) if not number else None)
+        if number % 2 or number >= 2 * unfreed:
+            events.free(1200 + 100000 * number, 0x5000)
+    events.other(0x91, zigzag(300), writer.facts["ticks"] + 300, 1, 0)
+    writer.add(events.image())
+    path = tmp_path / "made.mallow"
+    path.write_bytes(writer.image())
+    info = tool.info(path)
+    assert info["implicit_frees"] == unfreed
+    said = [one for one in info["unseen"] if one["kind"] == "frees"]
+    assert len(said) == (unfreed > 2)
+    if said:
+        assert f"({unfreed} blocks began where another one was live)" in said[0]["text"]
+        assert "what is live or leaked here is not to be trusted" in " ".join(tool("report", path).stdout.split())
+        assert tool("check", "--max-leaked", "1G", path, check=False).returncode == 3
+        tool("finish", path)
+        assert tool.info(path)["unseen"] == info["unseen"]

@@ -1,4 +1,7 @@
-/* See patched_entry.h. The stub has pushed rbp and put the cell's address there. */
+/*
+ * See patched_entry.h. The stub has pushed rbp and put the cell's address there. At rsp is then a
+ * struct patched_call (patch/patched.h).
+ */
 #include "agent/arch/patched_entry.h"
 
 #define EACH_VECTOR(one)                                                                           \
@@ -24,25 +27,26 @@
 	"	.cfi_def_cfa %rbp, 16\n"                                                           \
 	"	sub $" room ", %rsp\n"                                                             \
 	"	and $-16, %rsp\n"                                                                  \
-	"	mov %r11, (%rsp)\n" /* the seventh argument */                                     \
-	"	mov %rax, 8(%rsp)\n"                                                               \
-	"	mov %rcx, 16(%rsp)\n"                                                              \
+	"	mov %r11, (%rsp)\n"                                                                \
+	"	mov %rdi, 8(%rsp)\n"                                                               \
+	"	mov %rsi, 16(%rsp)\n"                                                              \
 	"	mov %rdx, 24(%rsp)\n"                                                              \
-	"	mov %rsi, 32(%rsp)\n"                                                              \
-	"	mov %rdi, 40(%rsp)\n"                                                              \
-	"	mov %r8, 48(%rsp)\n"                                                               \
-	"	mov %r9, 56(%rsp)\n"                                                               \
+	"	mov %rcx, 32(%rsp)\n"                                                              \
+	"	mov %r8, 40(%rsp)\n"                                                               \
+	"	mov %r9, 48(%rsp)\n"                                                               \
+	"	mov %rax, 56(%rsp)\n"                                                              \
 	"	mov %r10, 64(%rsp)\n"                                                              \
 	save                                                                                       \
+	"	mov %rsp, %rdi\n"                                                                  \
 	"	call *(%r11)\n"                                                                    \
 	result                                                                                     \
 	load                                                                                       \
-	"	mov 16(%rsp), %rcx\n"                                                              \
+	"	mov 8(%rsp), %rdi\n"                                                               \
+	"	mov 16(%rsp), %rsi\n"                                                              \
 	"	mov 24(%rsp), %rdx\n"                                                              \
-	"	mov 32(%rsp), %rsi\n"                                                              \
-	"	mov 40(%rsp), %rdi\n"                                                              \
-	"	mov 48(%rsp), %r8\n"                                                               \
-	"	mov 56(%rsp), %r9\n"                                                               \
+	"	mov 32(%rsp), %rcx\n"                                                              \
+	"	mov 40(%rsp), %r8\n"                                                               \
+	"	mov 48(%rsp), %r9\n"                                                               \
 	"	mov 64(%rsp), %r10\n"                                                              \
 	"	mov -8(%rbp), %r11\n"                                                              \
 	"	mov %rbp, %rsp\n"                                                                  \
@@ -52,7 +56,7 @@
 	"	.cfi_endproc\n"                                                                    \
 	".size " name ", . - " name "\n"
 
-#define NONE "	mov 8(%rsp), %rax\n"
+#define NONE "	mov 56(%rsp), %rax\n"
 
 __asm__(".pushsection .text\n"
 	ENTRY("patched_entry_value", "80", "", "", "")
