@@ -140,9 +140,9 @@ size_t function_choice_make(const struct file_signs *signs, struct file_function
 			list[chosen++] = list[i];
 	sort(list, chosen);
 	for (size_t i = 0; i < chosen; i++) {
-		struct file_function *last = &list[kept - 1];
+		struct file_function *last = kept ? &list[kept - 1] : NULL;
 
-		if (!kept || last->address != list[i].address) {
+		if (!last || last->address != list[i].address) {
 			list[kept++] = list[i];
 			continue;
 		}

@@ -2,6 +2,7 @@
 
 #include <elf.h>
 
+#include "agent/arch/kept_call.h"
 #include "agent/arch/syscall.h"
 #include "agent/cull/cull.h"
 #include "agent/ground/clock.h"
@@ -135,12 +136,17 @@ static void empty_caches(void)
 	__atomic_add_fetch(&process->epoch, 1, __ATOMIC_RELEASE);
 }
 
+static int find_object(void *address, void *result)
+{
+	return (int)kept_call((void *)real.dl_find_object, address, result);
+}
+
 /* Done once after an exec, and kept by forked children. false: too early. */
 static bool start_first(void)
 {
 	const struct unwind_host host = {
 		.allocate = own_pages_allocate,
-		.dl_find_object = real.dl_find_object,
+		.dl_find_object = real.dl_find_object ? find_object : NULL,
 		.run = signal_bracket_run_quiet,
 		.hooks_start = (uint64_t)OWN_CODE_START,
 		.hooks_end = (uint64_t)OWN_CODE_END,

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stddef.h>
 
+#include "agent/arch/kept_call.h"
 #include "agent/arch/syscall.h"
 #include "agent/event/sink.h"
 #include "agent/ground/libc.h"
@@ -125,10 +126,13 @@ static void watch_end(struct thread *thread)
 	if (__atomic_compare_exchange_n(&end_key_state, &none, 1, false, __ATOMIC_ACQUIRE,
 					__ATOMIC_ACQUIRE))
 		__atomic_store_n(&end_key_state,
-				 real.pthread_key_create(&end_key, thread_ends) == 0 ? 2 : 1,
+				 (int)kept_call((void *)real.pthread_key_create, &end_key,
+						(void *)thread_ends) == 0
+					 ? 2
+					 : 1,
 				 __ATOMIC_RELEASE);
 	if (__atomic_load_n(&end_key_state, __ATOMIC_ACQUIRE) == 2)
-		real.pthread_setspecific(end_key, thread);
+		kept_call((void *)real.pthread_setspecific, (void *)(uint64_t)end_key, thread);
 }
 
 void thread_do(void (*work)(struct thread *thread))

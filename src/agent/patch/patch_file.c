@@ -22,6 +22,12 @@ static const void *part(const struct patch_file *file, uint64_t offset, uint64_t
 	return offset <= file->size && size <= file->size - offset ? file->bytes + offset : NULL;
 }
 
+/* The same for words: NULL also if they are not where words are. */
+static const void *words(const struct patch_file *file, uint64_t offset, uint64_t size)
+{
+	return offset % sizeof(uint64_t) ? NULL : part(file, offset, size);
+}
+
 static const ElfW(Ehdr) * header_of(const struct patch_file *file)
 {
 	const ElfW(Ehdr) *header = part(file, 0, sizeof(*header));
@@ -41,7 +47,7 @@ static const ElfW(Shdr) * sections_of(const struct patch_file *file, size_t *cou
 	*count = header && header->e_shoff && header->e_shentsize == sizeof(ElfW(Shdr))
 			 ? header->e_shnum
 			 : 0;
-	return *count ? part(file, header->e_shoff, *count * sizeof(ElfW(Shdr))) : NULL;
+	return *count ? words(file, header->e_shoff, *count * sizeof(ElfW(Shdr))) : NULL;
 }
 
 static const ElfW(Phdr) * segments_of(const struct patch_file *file, size_t *count)
@@ -49,7 +55,7 @@ static const ElfW(Phdr) * segments_of(const struct patch_file *file, size_t *cou
 	const ElfW(Ehdr) *header = header_of(file);
 
 	*count = header && header->e_phentsize == sizeof(ElfW(Phdr)) ? header->e_phnum : 0;
-	return *count ? part(file, header->e_phoff, *count * sizeof(ElfW(Phdr))) : NULL;
+	return *count ? words(file, header->e_phoff, *count * sizeof(ElfW(Phdr))) : NULL;
 }
 
 bool patch_file_open(const char *path, struct patch_file *ret)
@@ -103,7 +109,7 @@ static void add_table(const struct patch_file *file, const ElfW(Shdr) * table,
 		      const ElfW(Shdr) * strings, const struct function_names *names,
 		      struct patch_functions *ret)
 {
-	const ElfW(Sym) *symbols = part(file, table->sh_offset, table->sh_size);
+	const ElfW(Sym) *symbols = words(file, table->sh_offset, table->sh_size);
 	const char *text = part(file, strings->sh_offset, strings->sh_size);
 	bool exported = table->sh_type == SHT_DYNSYM;
 
@@ -131,7 +137,7 @@ void patch_file_functions(const struct patch_file *file, const struct function_n
 
 static uint64_t size_in(const struct patch_file *file, const ElfW(Shdr) * table, uint64_t address)
 {
-	const ElfW(Sym) *symbols = part(file, table->sh_offset, table->sh_size);
+	const ElfW(Sym) *symbols = words(file, table->sh_offset, table->sh_size);
 
 	for (size_t i = 1; symbols && i < table->sh_size / sizeof(*symbols); i++)
 		if (symbols[i].st_value == address && symbols[i].st_shndx != SHN_UNDEF &&
@@ -194,7 +200,10 @@ size_t patch_file_build_id(const struct patch_file *file, const uint8_t **ret)
 	const ElfW(Phdr) *segments = segments_of(file, &count);
 
 	for (size_t i = 0; segments && i < count && !size; i++) {
-		const uint8_t *notes = part(file, segments[i].p_offset, segments[i].p_filesz);
+		const uint8_t *notes =
+			segments[i].p_offset % sizeof(uint32_t)
+				? NULL
+				: part(file, segments[i].p_offset, segments[i].p_filesz);
 
 		if (segments[i].p_type == PT_NOTE && notes)
 			size = build_id_in_notes(notes, segments[i].p_filesz, ret);

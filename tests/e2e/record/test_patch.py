@@ -252,6 +252,67 @@ def test_fork(compile_sample, record, functions_of):
         assert [one["name"] for one in recorded.tool.info(path)["patched"]] == ["jemalloc"]
 
 
+# An allocator that changes no register but the result's, and a caller that has values in all of them.
+REGISTERS = r"""
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+__asm__(".data\n.balign 16\nnext: .quad memory\n.bss\n.balign 16\nmemory: .zero 1048576\n.text\n"
+	".globl malloc\n.type malloc, @function\nmalloc: mov next(%rip), %rax\nadd %rdi, next(%rip)\nandq $-16, next(%rip)\n"
+	"addq $16, next(%rip)\nret\n.size malloc, . - malloc\n"
+	".globl free\n.type free, @function\nfree: test %rdi, %rdi\nje 1f\nmovb $1, (%rdi)\n1: ret\n.size free, . - free\n"
+	".globl calloc\n.type calloc, @function\ncalloc: push %rbx\nimul %rsi, %rdi\ncall malloc\npop %rbx\nret\n.size calloc, . - calloc\n"
+	".globl realloc\n.type realloc, @function\nrealloc: push %rbx\nmov %rsi, %rdi\ncall malloc\npop %rbx\nret\n.size realloc, . - realloc\n");
+struct state { uint64_t general[8]; uint8_t vectors[16][32]; };
+/* Calls function(rdi) with these registers, and says what they are then. The stack is not aligned. */
+uint64_t call(void *function, uint64_t rdi, const struct state *before, struct state *after);
+#define EACH(one) one(0) one(1) one(2) one(3) one(4) one(5) one(6) one(7) one(8) one(9) one(10) one(11) one(12) one(13) \
+	one(14) one(15)
+#define LOAD(n) "vmovdqu 64+32*" #n "(%r12), %ymm" #n "\n"
+#define STORE(n) "vmovdqu %ymm" #n ", 64+32*" #n "(%r13)\n"
+__asm__(".text\n.type call, @function\ncall: push %r12\npush %r13\npush %r14\npush %rbp\nmov %rdx, %r12\nmov %rcx, %r13\n"
+	"mov %rdi, %r14\nmov %rsi, %rdi\n" EACH(LOAD)
+	"mov (%r12), %rcx\nmov 8(%r12), %rdx\nmov 16(%r12), %rsi\nmov 24(%r12), %r8\nmov 32(%r12), %r9\nmov 40(%r12), %r10\n"
+	"mov 48(%r12), %r11\npush %rdi\npush %rdi\ncall *%r14\nmov %rcx, (%r13)\nmov %rdx, 8(%r13)\nmov %rsi, 16(%r13)\n"
+	"mov %r8, 24(%r13)\nmov %r9, 32(%r13)\nmov %r10, 40(%r13)\nmov %r11, 48(%r13)\nmov %rdi, 56(%r13)\n" EACH(STORE)
+	"pop %rcx\npop %rcx\nmov %rcx, 56(%r12)\npop %rbp\npop %r14\npop %r13\npop %r12\nret\n");
+int main(void)
+{
+	static struct state before, after;
+
+	for (int i = 0; i < 2000; i++) {
+		uint64_t block;
+
+		for (size_t j = 0; j < sizeof(before); j++)
+			((uint8_t *)&before)[j] = (uint8_t)(random() >> 8);
+		block = call(malloc, 10 + i % 90, &before, &after);
+		if (memcmp(&before, &after, sizeof(before)))
+			return puts("malloc changed a register"), 1;
+		call(free, block, &before, &after);
+		if (memcmp(&before, &after, sizeof(before)))
+			return puts("free changed a register"), 1;
+	}
+	return 0;
+}
+"""
+
+
+@pytest.mark.parametrize("settings", [{}, {"SAMPLE": 1}, {"CULL": "1ms"}, {"MODE": "live", "HELPER": "/bin/true"}])
+def test_registers(settings, tmp_path, record):
+    """All are as they were but the result's: a compiler that has seen the function keeps values in them."""
+    if "avx" not in pathlib.Path("/proc/cpuinfo").read_text():
+        pytest.skip("the processor has no vectors of 32 bytes")
+    program = compiled(tmp_path, "registers", REGISTERS)
+    plain = subprocess.run([program], capture_output=True, text=True)
+    assert (plain.returncode, plain.stdout) == (0, "")
+    recorded = record([program], settings=settings)
+    assert recorded.stdout == ""
+    if "MODE" not in settings:
+        assert recorded.report_json["calls"] >= 2000
+        assert [one["functions"] for one in recorded.info_json["patched"]] == [4]
+
+
 # Allocates for ever, and says when it has begun.
 RUNS = r"""
 #include <stdio.h>

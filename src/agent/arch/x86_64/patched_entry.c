@@ -4,11 +4,7 @@
  */
 #include "agent/arch/patched_entry.h"
 
-#define EACH_VECTOR(one)                                                                           \
-	one(0) one(1) one(2) one(3) one(4) one(5) one(6) one(7) one(8) one(9) one(10) one(11)      \
-		one(12) one(13) one(14) one(15)
-#define SAVE(number) "	movups %xmm" #number ", 80 + 16 * " #number "(%rsp)\n"
-#define LOAD(number) "	movups 80 + 16 * " #number "(%rsp), %xmm" #number "\n"
+#include "agent/arch/x86_64/vectors.h"
 
 /* clang-format off */
 #define ENTRY(name, room, save, load, result)                                                      \
@@ -61,7 +57,7 @@
 __asm__(".pushsection .text\n"
 	ENTRY("patched_entry_value", "80", "", "", "")
 	ENTRY("patched_entry_void", "80", "", "", NONE)
-	ENTRY("patched_entry_value_vectors", "336", EACH_VECTOR(SAVE), EACH_VECTOR(LOAD), "")
-	ENTRY("patched_entry_void_vectors", "336", EACH_VECTOR(SAVE), EACH_VECTOR(LOAD), NONE)
+	ENTRY("patched_entry_value_vectors", "336", VECTORS_SAVE("80"), VECTORS_LOAD("80"), "")
+	ENTRY("patched_entry_void_vectors", "336", VECTORS_SAVE("80"), VECTORS_LOAD("80"), NONE)
 	".popsection");
 /* clang-format on */
