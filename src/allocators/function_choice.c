@@ -21,6 +21,7 @@ void function_choice_note(struct file_signs *signs, const char *symbol, bool exp
 		signs->allocator = allocator;
 		signs->allocator_rank = rank;
 	}
+	signs->inside |= function_names_inside(symbol);
 	if (*symbol != '_')
 		return;
 	if (exported && strcmp(symbol, "_dl_allocate_tls") == 0)
@@ -143,14 +144,28 @@ size_t function_choice_make(const struct file_signs *signs, struct file_function
 		struct file_function *last = kept ? &list[kept - 1] : NULL;
 
 		if (!last || last->address != list[i].address) {
-			list[kept++] = list[i];
+			list[kept] = list[i];
+			list[kept++].groups = list[i].match.group;
 			continue;
 		}
 		if (!last->size)
 			last->size = list[i].size;
+		last->groups |= list[i].match.group;
 		last->mixed |= last->match.function->operation != list[i].match.function->operation;
 	}
 	return kept;
+}
+
+bool function_choice_is_sure(const struct file_signs *signs, const struct file_function *list,
+			     size_t count, uint32_t group)
+{
+	size_t found = 0;
+
+	if (group & (ALLOCATOR_PLAIN | ALLOCATOR_CXX | signs->inside))
+		return true;
+	for (size_t i = 0; i < count; i++)
+		found += (list[i].groups & group) != 0;
+	return found >= FUNCTION_CHOICE_SURE;
 }
 
 const char *function_choice_allocator(const struct file_signs *signs,

@@ -14,6 +14,7 @@ struct file_signs {
 	bool is_loader;                   /* glibc's ld.so: its malloc is for itself */
 	bool is_c_library;                /* or a static program, which has one in it */
 	bool rust_replaced, rust_default; /* __rg_alloc and __rdl_alloc are there */
+	uint32_t inside;                  /* groups whose inner functions are there */
 };
 
 /* A function of a file. */
@@ -21,6 +22,7 @@ struct file_function {
 	uint64_t address, size; /* size 0: not known */
 	const char *name;       /* the caller's */
 	struct function_match match;
+	uint32_t groups; /* of all its names, set by function_choice_make() */
 	bool exported;
 	bool mixed; /* it has names of functions that do different things: free() and delete */
 };
@@ -34,6 +36,15 @@ void function_choice_note(struct file_signs *signs, const char *symbol, bool exp
  */
 size_t function_choice_make(const struct file_signs *signs, struct file_function *list,
 			    size_t count);
+
+/*
+ * Whether the functions of a group are surely an allocator's: it has some that no other code has
+ * (an inner one, or one of jemalloc's mallctl and the like), or FUNCTION_CHOICE_SURE of the list's.
+ * tc_new() and tc_free() may be anybody's.
+ */
+#define FUNCTION_CHOICE_SURE 4
+bool function_choice_is_sure(const struct file_signs *signs, const struct file_function *list,
+			     size_t count, uint32_t group);
 
 /* What the allocator is called: by its signs, else "its own malloc" and the like. */
 const char *function_choice_allocator(const struct file_signs *signs,

@@ -201,6 +201,8 @@ const char *function_names_of_group(uint32_t group)
 
 uint32_t function_names_inside(const char *symbol)
 {
+	if (*symbol != '_' && *symbol != 'j')
+		return 0;
 	for (size_t i = 0; i < ARRAY_COUNT(insides); i++)
 		if (behind(symbol, insides[i].text))
 			return insides[i].group;

@@ -1,22 +1,28 @@
 /*
  * What the stubs of patched functions jump to (allocators/x86_64/entry.h). It calls the hook, and
- * returns to the function's caller with all registers as they were but for the result: a compiler
- * that has seen the function knows which registers it leaves alone, and keeps its own values there
- * over the call. The stack need not be aligned, either. One file per architecture.
+ * returns to the function's caller with all registers but that of the result as they were: a
+ * compiler that has seen the function knows which registers it leaves alone, and keeps its own
+ * values there over the call. The stack need not be aligned, either. One file per architecture.
  *
  * The hook finds its caller by ARCH_PATCHED_CALLER() (unwind/arch.h).
  */
 #ifndef MALLOW_AGENT_ARCH_PATCHED_ENTRY_H
 #define MALLOW_AGENT_ARCH_PATCHED_ENTRY_H
 
+struct patched_call;
+
 /*
- * For a function that returns a value, and for one that returns none. _vectors: also keeps the
- * registers of vectors and floating point numbers, where the agent may use those: it does for
- * samples and for CULL. The other code of the agent is compiled without them.
+ * patched_entry_vectors: also keeps the registers of vectors and floating point numbers, where the
+ * agent may use those: it does for samples and for CULL. The other code of the agent is compiled
+ * without them.
  */
-void patched_entry_value(void) __attribute__((visibility("hidden")));
-void patched_entry_void(void) __attribute__((visibility("hidden")));
-void patched_entry_value_vectors(void) __attribute__((visibility("hidden")));
-void patched_entry_void_vectors(void) __attribute__((visibility("hidden")));
+void patched_entry(void) __attribute__((visibility("hidden")));
+void patched_entry_vectors(void) __attribute__((visibility("hidden")));
+
+/*
+ * For a hook: calls the function as it was, with all registers as in the call, and returns what is
+ * in the register of a result then: what the function returns or, if that is nothing, leaves there.
+ */
+unsigned long patched_behind(const struct patched_call *call) __attribute__((visibility("hidden")));
 
 #endif

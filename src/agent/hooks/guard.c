@@ -40,7 +40,9 @@ static struct thread *enter_again(struct thread *thread, struct guard_call *call
 	}
 	switch (unwind_find_frame(&call->state, thread_bounds(thread, &none), thread->outer)) {
 	case UNWIND_NOT_FOUND:
-		if (!thread->busy && is_nested_unseen(thread, call)) {
+		if (!thread->busy && (is_nested_unseen(thread, call) ||
+				      (thread->outer - call->state.sp < NESTED_REACH &&
+				       is_nested_in_patched(thread, call->state.pc)))) {
 			call->nested_in = thread;
 			return NULL;
 		}

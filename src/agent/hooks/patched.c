@@ -8,6 +8,7 @@
  * a part of its call (thread->patched, guard.c). A block that both would record, of a malloc of the
  * program's own in front of the C library's, is recorded once, as with C++'s operators.
  */
+#include "agent/arch/patched_entry.h"
 #include "agent/ground/libc.h"
 #include "agent/hooks/allocation.h"
 #include "agent/hooks/hooks.h"
@@ -40,14 +41,6 @@ static inline uint64_t alignment_in(const struct patched_call *call)
 	return number ? argument(call, number) : 0;
 }
 
-/* Calls the function as it was. */
-static inline uint64_t behind(const struct patched_call *call)
-{
-	const uint64_t *a = call->arguments;
-
-	return patched_behind_of(call->patched)(a[0], a[1], a[2], a[3], a[4], a[5]);
-}
-
 /* The block that the function has made. NULL: none. */
 static inline void *block_of(const struct patched_call *call, uint64_t result)
 {
@@ -59,7 +52,7 @@ static inline void *block_of(const struct patched_call *call, uint64_t result)
 /* Makes the block. *block: what is recorded. */
 static inline uint64_t allocate(const struct patched_call *call, void **block)
 {
-	uint64_t result = behind(call);
+	uint64_t result = patched_behind(call);
 
 	*block = block_of(call, result);
 	if (unlikely(config.value[SETTING_ZERO_MEMORY]) && *block)
@@ -146,6 +139,10 @@ static never_inline uint64_t allocates_otherwise(const struct patched_call *made
 
 static uint64_t hook_allocates(const struct patched_call *call)
 {
+	// calloc() is where ld.so may be caught at loading libraries: hooks.h.
+	if (unlikely(call->patched->function->times))
+		hooks_libraries_may_come(argument(call, call->patched->function->size),
+					 ARCH_PATCHED_CALLER().pc);
 	if (!guard_is_open(thread_self))
 		return allocates_otherwise(call);
 	if (unlikely(live_way))
@@ -170,7 +167,7 @@ static uint64_t hook_resizes(const struct patched_call *made)
 	outer = enter(thread, made->patched);
 	if (thread)
 		admission_hold(&thread->admission);
-	result = behind(made);
+	result = patched_behind(made);
 	if (thread)
 		thread->patched = outer;
 	allocation_resized(thread, &call, operation, old, (void *)result, size_in(made), start);
@@ -179,20 +176,24 @@ static uint64_t hook_resizes(const struct patched_call *made)
 
 static never_inline uint64_t frees_open(const struct patched_call *call, void *block)
 {
+	struct unwind_state state = ARCH_PATCHED_CALLER();
 	struct thread *thread = thread_self;
+	uint64_t result;
 
-	guard_open(thread, ARCH_PATCHED_CALLER().sp);
+	guard_open(thread, state.sp);
 	thread->patched = call->patched;
 	thread->outer_block = block;
 	if (unlikely(live_way))
 		live_ends_here(thread, block);
 	else
 		allocation_ends(thread, call->patched->operation, block);
-	behind(call);
+	result = patched_behind(call);
+	if (allocation_is_loaders(state.pc))
+		allocation_freed_by_loader_slow(thread, block);
 	thread->outer_block = NULL;
 	thread->patched = NULL;
 	guard_close(thread);
-	return 0;
+	return result;
 }
 
 static never_inline uint64_t frees_otherwise(const struct patched_call *made, void *block)
@@ -200,6 +201,7 @@ static never_inline uint64_t frees_otherwise(const struct patched_call *made, vo
 	struct guard_call call = {.state = ARCH_PATCHED_CALLER(), .patched = true};
 	const struct patched *outer;
 	struct thread *thread;
+	uint64_t result;
 
 	hooks_resolve();
 	thread = guard_enter(&call);
@@ -207,22 +209,23 @@ static never_inline uint64_t frees_otherwise(const struct patched_call *made, vo
 	allocation_ends_slow(thread, &call, made->patched->operation, block);
 	if (thread)
 		thread->outer_block = block;
-	behind(made);
+	result = patched_behind(made);
+	if (thread && allocation_is_loaders(call.state.pc))
+		allocation_freed_by_loader_slow(thread, block);
 	if (thread) {
 		thread->outer_block = NULL;
 		thread->patched = outer;
 	}
 	guard_leave(thread, &call);
-	return 0;
+	return result;
 }
 
-/* What a free returns is nothing: patched_entry_void. */
 static uint64_t hook_frees(const struct patched_call *call)
 {
 	void *block = (void *)argument(call, call->patched->function->pointer);
 
 	if (!block || (unlikely(live_way) && live_passes_over_end(block)))
-		return behind(call);
+		return patched_behind(call);
 	if (guard_is_open(thread_self))
 		return frees_open(call, block);
 	return frees_otherwise(call, block);

@@ -2,6 +2,7 @@
 
 #include <link.h>
 
+#include "agent/arch/kept_call.h"
 #include "agent/event/thread.h"
 #include "agent/ground/clock.h"
 #include "agent/ground/config.h"
@@ -102,26 +103,41 @@ static bool is_seen(const struct link_map *map)
 	return false;
 }
 
-/* Looks at the objects that are new. Under the lock. */
-static void look(void)
+/*
+ * Whether the loader is just opening the object: it has not relocated it yet, and no thread is in
+ * its code. An object that was missed when it came stays as it is.
+ */
+static bool is_opening(const struct link_map *map)
+{
+	uint64_t object[16]; // _dl_find_object()'s struct dl_find_object
+
+	return real.dl_find_object &&
+	       kept_call((void *)real.dl_find_object, map->l_ld, object) != 0;
+}
+
+/* Looks at the objects that are new: they come last in the loader's list. Under the lock. */
+static void look(bool at_start)
 {
 	for (const struct link_map *map = link_map_last(); map; map = map->l_prev) {
-		if (is_seen(map))
+		if (is_seen(map)) {
+			if (!at_start)
+				return;
 			continue;
+		}
 		forget(map);
 		if (seen_count == OBJECTS_MAX)
 			break;
 		seen[seen_count++] = (struct seen){map, map->l_ld, map->l_addr};
-		if (map->l_ld != _DYNAMIC && !is_c_library(map))
+		if (map->l_ld != _DYNAMIC && !is_c_library(map) && (at_start || is_opening(map)))
 			patch_object(map, take_report);
 	}
 }
 
-static void look_locked(void *argument)
+static void look_locked(void *at_start)
 {
 	if (!lock_wait(&patch_lock))
 		return;
-	look();
+	look(at_start);
 	lock_release(&patch_lock);
 }
 
@@ -139,7 +155,8 @@ void patch_begin(void)
 			patch_code_begin(map->l_name);
 	if (patch_object_begin())
 		seen = own_pages_allocate(OBJECTS_MAX * sizeof(*seen));
-	patch_look();
+	if (is_on())
+		signal_bracket_run(look_locked, &patch_lock); // not NULL: at the start
 }
 
 void patch_look(void)

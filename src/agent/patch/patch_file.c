@@ -105,6 +105,29 @@ static void add_function(const ElfW(Sym) * symbol, const char *name, bool export
 		ret->list[ret->count++] = function;
 }
 
+/* Notes a symbol that is no plain function, if its name is that of one. */
+static void note_odd(const ElfW(Sym) * symbol, const char *name, const struct function_names *names,
+		     struct patch_functions *ret)
+{
+	int type = ELF64_ST_TYPE(symbol->st_info);
+	char base[FUNCTION_NAMES_PREFIX];
+	struct function_match match;
+	size_t length = 0;
+
+	while (name[length] && name[length] != '.' && length < sizeof(base) - 1)
+		length++;
+	if (!length || length == sizeof(base) - 1 || ret->odd ||
+	    (type == STT_FUNC && (!name[length] || !strncmp(name + length, ".cold", 5))) ||
+	    (type != STT_FUNC && type != STT_GNU_IFUNC && type != STT_NOTYPE))
+		return;
+	memcpy(base, name, length);
+	base[length] = '\0';
+	if (!function_names_match(names, base, &match))
+		return;
+	ret->odd = name;
+	ret->odd_group = match.group;
+}
+
 static void add_table(const struct patch_file *file, const ElfW(Shdr) * table,
 		      const ElfW(Shdr) * strings, const struct function_names *names,
 		      struct patch_functions *ret)
@@ -117,10 +140,13 @@ static void add_table(const struct patch_file *file, const ElfW(Shdr) * table,
 		return;
 	ret->has_symbols |= !exported;
 	for (size_t i = 1; i < table->sh_size / sizeof(*symbols); i++)
-		if (symbols[i].st_shndx != SHN_UNDEF &&
-		    ELF64_ST_TYPE(symbols[i].st_info) == STT_FUNC &&
-		    symbols[i].st_name < strings->sh_size)
-			add_function(&symbols[i], text + symbols[i].st_name, exported, names, ret);
+		if (symbols[i].st_shndx != SHN_UNDEF && symbols[i].st_name < strings->sh_size) {
+			const char *name = text + symbols[i].st_name;
+
+			if (ELF64_ST_TYPE(symbols[i].st_info) == STT_FUNC)
+				add_function(&symbols[i], name, exported, names, ret);
+			note_odd(&symbols[i], name, names, ret);
+		}
 }
 
 void patch_file_functions(const struct patch_file *file, const struct function_names *names,
@@ -129,33 +155,51 @@ void patch_file_functions(const struct patch_file *file, const struct function_n
 	size_t count;
 	const ElfW(Shdr) *sections = sections_of(file, &count);
 
-	for (size_t i = 0; sections && i < count; i++)
-		if ((sections[i].sh_type == SHT_SYMTAB || sections[i].sh_type == SHT_DYNSYM) &&
-		    sections[i].sh_link < count)
-			add_table(file, &sections[i], &sections[sections[i].sh_link], names, ret);
+	bool seen[2] = {false, false}; // a file has one of each
+
+	for (size_t i = 0; sections && i < count; i++) {
+		bool *one = &seen[sections[i].sh_type == SHT_DYNSYM];
+
+		if ((sections[i].sh_type != SHT_SYMTAB && sections[i].sh_type != SHT_DYNSYM) ||
+		    sections[i].sh_link >= count || *one)
+			continue;
+		*one = true;
+		add_table(file, &sections[i], &sections[sections[i].sh_link], names, ret);
+	}
 }
 
-static uint64_t size_in(const struct patch_file *file, const ElfW(Shdr) * table, uint64_t address)
+/* The first function, or code without a type, that stands in [start, end). NULL: none. */
+static const ElfW(Sym) * symbol_in(const struct patch_file *file, uint64_t start, uint64_t end)
 {
-	const ElfW(Sym) *symbols = words(file, table->sh_offset, table->sh_size);
+	size_t count;
+	const ElfW(Shdr) *sections = sections_of(file, &count);
 
-	for (size_t i = 1; symbols && i < table->sh_size / sizeof(*symbols); i++)
-		if (symbols[i].st_value == address && symbols[i].st_shndx != SHN_UNDEF &&
-		    ELF64_ST_TYPE(symbols[i].st_info) == STT_FUNC)
-			return symbols[i].st_size;
-	return 0;
+	for (size_t i = 0; sections && i < count; i++) {
+		const ElfW(Sym) * symbols;
+
+		if (sections[i].sh_type != SHT_SYMTAB && sections[i].sh_type != SHT_DYNSYM)
+			continue;
+		symbols = words(file, sections[i].sh_offset, sections[i].sh_size);
+		for (size_t j = 1; symbols && j < sections[i].sh_size / sizeof(*symbols); j++)
+			if (symbols[j].st_value - start < end - start &&
+			    symbols[j].st_shndx != SHN_UNDEF &&
+			    (ELF64_ST_TYPE(symbols[j].st_info) == STT_FUNC ||
+			     ELF64_ST_TYPE(symbols[j].st_info) == STT_NOTYPE))
+				return &symbols[j];
+	}
+	return NULL;
 }
 
 uint64_t patch_file_size_of(const struct patch_file *file, uint64_t address)
 {
-	size_t count;
-	uint64_t size = 0;
-	const ElfW(Shdr) *sections = sections_of(file, &count);
+	const ElfW(Sym) *symbol = symbol_in(file, address, address + 1);
 
-	for (size_t i = 0; sections && i < count && !size; i++)
-		if (sections[i].sh_type == SHT_SYMTAB || sections[i].sh_type == SHT_DYNSYM)
-			size = size_in(file, &sections[i], address);
-	return size;
+	return symbol ? symbol->st_size : 0;
+}
+
+bool patch_file_has_symbol(const struct patch_file *file, uint64_t start, uint64_t end)
+{
+	return symbol_in(file, start, end);
 }
 
 const uint8_t *patch_file_code(const struct patch_file *file, uint64_t address, size_t *readable)
@@ -221,7 +265,10 @@ bool patch_file_is_at(const struct patch_file *file, uint64_t bias)
 
 		if (segments[i].p_type != PT_LOAD || segments[i].p_offset)
 			continue;
-		size = segments[i].p_filesz < PAGE ? segments[i].p_filesz : PAGE;
+		// The headers alone: what follows them may have been changed (link_map_redirect()).
+		size = header_of(file)->e_phoff + count * sizeof(*segments);
+		if (size > PAGE || size > segments[i].p_filesz)
+			size = sizeof(ElfW(Ehdr));
 		// Whether anything is mapped there: the kernel reads the word before it refuses
 		// the invalid argument (stack_bounds.c).
 		return !((uint64_t)memory % PAGE) && part(file, 0, size) &&

@@ -28,6 +28,11 @@ struct patch_functions {
 	struct file_signs signs;
 	bool has_symbols; /* all functions have, not only those that are exported */
 	bool overflow;    /* room was too small */
+	/* An entry that cannot be patched as others are: chosen by the loader (IFUNC), without a
+	 * type, or a variant that a compiler made of a function (malloc.constprop.0). NULL: none.
+	 */
+	const char *odd;
+	uint32_t odd_group; /* of its name */
 	/* That of a jemalloc under names that are not in the list: "duckdb_je_"; "": none. */
 	char prefix[FUNCTION_NAMES_PREFIX];
 };
@@ -38,6 +43,9 @@ void patch_file_functions(const struct patch_file *file, const struct function_n
 
 /* The size of the function that the file's symbol tables have at an address; 0: none. */
 uint64_t patch_file_size_of(const struct patch_file *file, uint64_t address);
+
+/* Whether a symbol of a function, or of code without a type, stands in [start, end). */
+bool patch_file_has_symbol(const struct patch_file *file, uint64_t start, uint64_t end);
 
 /* The code at an address of the file; *readable: how many bytes of it there are. NULL: none. */
 const uint8_t *patch_file_code(const struct patch_file *file, uint64_t address, size_t *readable);

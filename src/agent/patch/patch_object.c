@@ -3,6 +3,7 @@
 #include <link.h>
 
 #include "agent/arch/patched_entry.h"
+#include "agent/arch/syscall.h"
 #include "agent/ground/config.h"
 #include "agent/ground/file_name.h"
 #include "agent/ground/libc.h"
@@ -51,12 +52,47 @@ static bool is_behind_hook(uint64_t address)
 	return false;
 }
 
-/* The functions of other files, which the program's own ones call, are not of interest. */
 static bool is_wanted(const struct work *work, const struct file_function *function)
 {
-	return function->match.group != ALLOCATOR_RUST && function->match.group != ALLOCATOR_MAP &&
-	       function->match.function->act <= ALLOCATOR_FREE &&
-	       !is_behind_hook(work->map->l_addr + function->address);
+	return !is_behind_hook(work->map->l_addr + function->address);
+}
+
+/*
+ * Leaves the functions that are surely an allocator's, and that blocks come from: not Rust's, which
+ * compilers inline.
+ */
+static void keep_sure(struct patch_functions *all)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < all->count; i++)
+		if (all->list[i].match.function->act <= ALLOCATOR_FREE &&
+		    all->list[i].match.group != ALLOCATOR_RUST &&
+		    function_choice_is_sure(&all->signs, all->list, all->count,
+					    all->list[i].match.group))
+			all->list[kept++] = all->list[i];
+	// Operators come with an allocator, or are nobody's.
+	for (size_t i = 0; i < kept; i++)
+		if (all->list[i].match.group != ALLOCATOR_CXX) {
+			all->count = kept;
+			return;
+		}
+	all->count = 0;
+}
+
+/*
+ * Whether a function is both: hooked by its name, and called by another name, past us. Then which
+ * calls are seen already cannot be told.
+ */
+static bool is_half_hooked(const struct work *work)
+{
+	const uint32_t names = ALLOCATOR_PLAIN | ALLOCATOR_CXX | ALLOCATOR_LIBC;
+
+	for (size_t i = 0; i < work->functions.count; i++)
+		if (work->functions.list[i].groups & ~names &&
+		    !is_wanted(work, &work->functions.list[i]))
+			return true;
+	return false;
 }
 
 static bool begin_report(struct work *work, const char *allocator)
@@ -99,13 +135,6 @@ static patched_hook *hook_for(const struct allocator_function *function)
 static bool needs_vectors(void)
 {
 	return config.value[SETTING_SAMPLE] || config.value[SETTING_CULL];
-}
-
-static void *entry_for(const struct allocator_function *function)
-{
-	if (function->act == ALLOCATOR_FREE)
-		return needs_vectors() ? patched_entry_void_vectors : patched_entry_void;
-	return needs_vectors() ? patched_entry_value_vectors : patched_entry_value;
 }
 
 /* Whether a debugger, a probe or somebody else's patch has changed what the jump will cover. */
@@ -156,7 +185,7 @@ static const char *patch_at(struct work *work, const struct file_function *funct
 	struct patched filled = {
 		.function = function->match.function,
 		.hook = hook_for(function->match.function),
-		.enter = entry_for(function->match.function),
+		.enter = needs_vectors() ? patched_entry_vectors : patched_entry,
 		.jump = plan->jump,
 		.pushes = ENTRY_STUB_PUSHES(plan),
 		.operation = operation_of(work, function->match.function),
@@ -282,6 +311,24 @@ static void pass_stubs(struct work *work)
 	}
 }
 
+static const uint8_t *code_of(const void *file, uint64_t address, size_t *readable)
+{
+	return patch_file_code(file, address, readable);
+}
+
+/* Whether what the jump would cover is also another function's, or jumped to from elsewhere. */
+static bool is_shared(const struct work *work, const struct file_function *function,
+		      const struct entry_plan *plan)
+{
+	uint64_t last = plan->jump + ENTRY_JUMP_SIZE;
+
+	if (last < plan->end)
+		last = plan->end;
+	return patch_file_has_symbol(&work->file, function->address + 1,
+				     function->address + last) ||
+	       entry_is_jumped_into(plan, function->address, function->size, code_of, &work->file);
+}
+
 /*
  * Looks at all functions before one is patched. false: one of them cannot be. Then none is, for a
  * picture without the frees, or with frees of blocks that it does not have, would be wrong.
@@ -300,6 +347,10 @@ static bool can_patch(struct work *work)
 			continue;
 		plan = plan_function(work, function, &code);
 		why = is_stub(work, &plan) ? NULL : plan.refusal;
+		if (plan.calls && sys_has_shadow_stack())
+			why = "it calls another function at its entry";
+		if (!plan.refusal && is_shared(work, function, &plan))
+			why = "other code jumps into its entry";
 		if (!plan.refusal && is_changed(work->map->l_addr + function->address, &plan, code))
 			why = "a debugger, a probe or a patch has changed it";
 		if (why)
@@ -385,6 +436,9 @@ static const char *refusal_of(const struct work *work)
 {
 	if (work->functions.overflow)
 		return "it has too many functions of allocators";
+	for (size_t i = 0; work->functions.odd && i < work->functions.count; i++)
+		if (work->functions.list[i].groups & work->functions.odd_group)
+			return "it has a variant that is not called by that name";
 	// Rust's programs free by sdallocx(), which such a file does not export.
 	if (!work->functions.has_symbols && !work->functions.signs.allocator &&
 	    patch_file_is_jemalloc(&work->file))
@@ -418,7 +472,7 @@ static void patch_list(struct work *work)
 	if (!begin_report(work, allocator))
 		return;
 	if (why)
-		refuse(work->report, "all", why);
+		refuse(work->report, work->functions.odd ? work->functions.odd : "all", why);
 	if (!why)
 		pass_stubs(work);
 	if (!why && can_patch(work) && !patch_functions(work))
@@ -469,7 +523,9 @@ void patch_object(const struct link_map *map, struct patch_report *(*take)(void)
 			add_debug_symbols(&work, &debug);
 		work.functions.count = function_choice_make(
 			&work.functions.signs, work.functions.list, work.functions.count);
-		if (has_wanted(&work) && patch_file_range(&work.file, &work.start, &work.end) &&
+		keep_sure(&work.functions);
+		if (has_wanted(&work) && !is_half_hooked(&work) &&
+		    patch_file_range(&work.file, &work.start, &work.end) &&
 		    patch_file_is_at(&work.file, map->l_addr))
 			patch_list(&work);
 	}

@@ -3,6 +3,8 @@
 #ifndef MALLOW_AGENT_PATCH_PATCHED_H
 #define MALLOW_AGENT_PATCH_PATCHED_H
 
+#include <assert.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "allocators/function_names.h"
@@ -16,10 +18,7 @@ struct patched_call {
 	uint64_t arguments[6]; /* as many as the function has are its */
 };
 
-/*
- * Does what a call is for, calls the function as it was, and returns what that returned; what the
- * hook of a free returns is ignored.
- */
+/* Does what a call is for, calls patched_behind() and returns what that returned. */
 typedef uint64_t patched_hook(const struct patched_call *call);
 
 /*
@@ -30,7 +29,7 @@ struct patched {
 	patched_hook *hook; /* first: arch/patched_entry.h calls it */
 	void *enter;        /* where the stub jumps to: there */
 	uint8_t stub[ENTRY_STUB_SIZE];
-	uint8_t moved[ENTRY_MOVED_SIZE];
+	uint8_t moved[ENTRY_MOVED_SIZE]; /* patched_behind() jumps there */
 	struct entry_step steps[ENTRY_STEPS];
 	uint8_t jump;      /* where the jump stands in the function */
 	uint8_t operation; /* enum trace_op */
@@ -40,13 +39,6 @@ struct patched {
 	uint64_t start, end; /* of its module's code */
 };
 
-/* The function as it was before. */
-typedef uint64_t patched_behind(uint64_t a, uint64_t b, uint64_t c, uint64_t d, uint64_t e,
-				uint64_t f);
-
-static inline patched_behind *patched_behind_of(const struct patched *patched)
-{
-	return (patched_behind *)(uintptr_t)patched->moved;
-}
+static_assert(offsetof(struct patched, moved) == 40, "arch/x86_64/patched_entry.c");
 
 #endif

@@ -123,6 +123,80 @@ struct entry_plan entry_plan_make(const uint8_t *code, size_t size, size_t reada
 	return plan;
 }
 
+/* Places that are still to be looked at, and those that were. */
+#define PLACES_MAX 128
+struct places {
+	uint64_t list[PLACES_MAX];
+	size_t count, done;
+	unsigned int instructions;
+};
+
+static void add_place(struct places *places, uint64_t address)
+{
+	for (size_t i = 0; i < places->count; i++)
+		if (places->list[i] == address)
+			return;
+	if (places->count < PLACES_MAX)
+		places->list[places->count++] = address;
+}
+
+/* Goes on from an address until nothing follows. true: a jump leads into what is covered. */
+static bool walk_from(struct places *places, uint64_t at, const uint64_t covered[2],
+		      const uint64_t function[2], entry_code *code, const void *file)
+{
+	struct x86_instruction insn;
+	size_t readable;
+	const uint8_t *bytes = code(file, at, &readable);
+
+	for (size_t i = 0; bytes && places->instructions < ENTRY_FOLLOWED; i += insn.length) {
+		uint64_t target;
+
+		if (at + i - function[0] < function[1] - function[0])
+			return false; // in the function itself: is_straight()
+		if (!x86_instruction_decode(bytes + i, readable - i, &insn))
+			return false;
+		places->instructions++;
+		target = at + i + (uint64_t)insn.target;
+		if (x86_has_target(&insn) && insn.kind != X86_CALL) {
+			if (target >= covered[0] && target < covered[1])
+				return true;
+			if (target < function[0] || target >= function[1])
+				add_place(places, target);
+		}
+		if (insn.kind == X86_JUMP || insn.kind == X86_INDIRECT_JUMP ||
+		    insn.kind == X86_RETURN)
+			return false;
+	}
+	return false;
+}
+
+bool entry_is_jumped_into(const struct entry_plan *plan, uint64_t address, size_t size,
+			  entry_code *code, const void *file)
+{
+	const uint64_t function[2] = {address, address + size};
+	uint64_t last = plan->jump + ENTRY_JUMP_SIZE;
+	const uint64_t covered[2] = {address + 1, address + (last < plan->end ? plan->end : last)};
+	struct places places = {0};
+	struct x86_instruction insn;
+	size_t readable;
+	const uint8_t *bytes = code(file, address, &readable);
+
+	for (size_t at = 0; bytes && at < size && at < readable; at += insn.length) {
+		uint64_t target;
+
+		if (!x86_instruction_decode(bytes + at, readable - at, &insn))
+			break;
+		target = address + at + (uint64_t)insn.target;
+		if (x86_has_target(&insn) && insn.kind != X86_CALL &&
+		    (target < function[0] || target >= function[1]))
+			add_place(&places, target);
+	}
+	while (places.done < places.count)
+		if (walk_from(&places, places.list[places.done++], covered, function, code, file))
+			return true;
+	return false;
+}
+
 /* Machine code that is being written. */
 struct writer {
 	uint8_t *start, *out;

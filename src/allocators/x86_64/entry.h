@@ -44,6 +44,17 @@ struct entry_plan entry_plan_make(const uint8_t *code, size_t size, size_t reada
 				  uint64_t address, unsigned int arguments, unsigned int needed);
 
 /*
+ * Whether a part of the function elsewhere (what a compiler takes to be rare, in NAME.cold) jumps
+ * back into what the jump covers. code(): the code at an address, as it is read for the function
+ * itself; NULL: none. Follows the jumps that leave the function, and those from there, as far as
+ * ENTRY_FOLLOWED instructions: what is further away is another function, by a call at its end.
+ */
+#define ENTRY_FOLLOWED 4096
+typedef const uint8_t *entry_code(const void *file, uint64_t address, size_t *readable);
+bool entry_is_jumped_into(const struct entry_plan *plan, uint64_t address, size_t size,
+			  entry_code *code, const void *file);
+
+/*
  * Where a moved instruction stands, and where it stood, from the beginning of both; at last where
  * the moved code goes on to.
  */

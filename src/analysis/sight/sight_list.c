@@ -117,9 +117,16 @@ static struct err *add(struct sight *sight, const struct unseen *unseen)
 /* Whether the agent has said what it sees of the allocators in that file. */
 static bool is_patched(const struct sight *sight, const char *path)
 {
-	for (size_t i = 0; i < sight->patched.count; i++)
-		if (!strcmp(sight->patched.items[i].object, path))
+	for (size_t i = 0; i < sight->patched.count; i++) {
+		const char *object = sight->patched.items[i].object;
+		size_t length = strlen(object), size = strlen(path);
+
+		// The loader's name of a library may be relative to a directory of the program's.
+		if (!strcmp(object, path) ||
+		    (*object != '/' && size > length && path[size - length - 1] == '/' &&
+		     !strcmp(path + size - length, object)))
 			return true;
+	}
 	return false;
 }
 

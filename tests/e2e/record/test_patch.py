@@ -72,6 +72,8 @@ TABLE = MEMORY + r"""
 #include <unistd.h>
 void mi_free(void *block) { if (getppid()) ((volatile char *)block)[-2] = 1; }
 void *mi_malloc_aligned(size_t size, size_t alignment) { return take(size, alignment); }
+void *mi_malloc(size_t size) { return take(size, getppid() ? 16 : 32); }
+void *mi_zalloc(size_t size) { return take(size, getppid() ? 8 : 32); }
 void *table(void) { return mi_malloc_aligned(100, 32); }
 void untable(void *block) { mi_free(block); }
 """
@@ -198,10 +200,10 @@ def test_handlers(own, record):
 def test_opened_and_closed(tmp_path, record):
     """A library's allocator is patched each time that it is opened, wherever it then lies."""
     for name in ("first", "second"):
-        compiled(tmp_path, f"lib{name}.so", TABLE, "-shared", "-fPIC")
+        compiled(tmp_path, f"lib{name}.so", TABLE, "-O0", "-shared", "-fPIC")
     program = compiled(tmp_path, "opens", OPENS)
     recorded = record([program, tmp_path / "libfirst.so", tmp_path / "libsecond.so"], bare=False)
-    assert [(one["name"], one["functions"]) for one in recorded.info_json["patched"]] == [("mimalloc", 2)] * 2
+    assert [(one["name"], one["functions"]) for one in recorded.info_json["patched"]] == [("mimalloc", 4)] * 2
     modules = json.loads(recorded.tool("report", "--by", "module", "--json", recorded.path).stdout)
     calls = {one["module"].rpartition("/")[2]: one["calls"] for one in modules["rows"] if one["module"]}
     assert calls["libfirst.so"] == calls["libsecond.so"] == 50 * 30
@@ -311,6 +313,143 @@ def test_registers(settings, tmp_path, record):
     if "MODE" not in settings:
         assert recorded.report_json["calls"] >= 2000
         assert [one["functions"] for one in recorded.info_json["patched"]] == [4]
+
+
+# What a compiler or programmer may make of an allocator, and what must not be patched; each prints nothing.
+HEAP = r"""
+#include <stddef.h>
+#include <string.h>
+#include <unistd.h>
+static char heap[64 << 20];
+static size_t used;
+"""
+# gcc puts what is rare into malloc.cold, which jumps back to the second instruction of malloc.
+RETRIES = HEAP + r"""
+static char *at, *end;
+static int lock;
+__attribute__((noinline)) static void take_lock(void) { while (__atomic_exchange_n(&lock, 1, __ATOMIC_ACQUIRE)); }
+__attribute__((noinline)) static void drop_lock(void) { __atomic_store_n(&lock, 0, __ATOMIC_RELEASE); }
+__attribute__((cold, noinline)) static void refill(size_t size)
+{
+	drop_lock();
+	at = heap + used;
+	used += 4096 + size;
+	end = heap + used;
+	if (used > sizeof(heap))
+		_exit(9);
+}
+__attribute__((noinline, noclone)) void *malloc(size_t size)
+{
+	for (;;) {
+		take_lock();
+		char *block = at;
+
+		if (__builtin_expect(size <= (size_t)(end - block), 1)) {
+			at = block + size;
+			drop_lock();
+			return block;
+		}
+		refill(size);
+	}
+}
+__attribute__((noinline, noclone)) void free(void *block) { if (block) *(char *)block = 1; }
+int main(void)
+{
+	for (int i = 0; i < 1000; i++)
+		free(malloc(100));
+	return 0;
+}
+"""
+# One entry goes on into the next one.
+OVERLAPS = HEAP + r"""
+__asm__(".text\n.globl cfree\n.type cfree, @function\ncfree: endbr64\n.globl free\n.type free, @function\n"
+	"free: test %rdi, %rdi\nje 1f\nmovb $1, (%rdi)\n1: ret\n.size cfree, . - cfree\n.size free, . - free\n");
+void cfree(void *block);
+void free(void *block);
+void *malloc(size_t size) { used += (size + 15) & -16ul; return heap + used - ((size + 15) & -16ul); }
+int main(void)
+{
+	for (int i = 0; i < 1000; i++)
+		free(malloc(10)), cfree(malloc(10));
+	return 0;
+}
+"""
+# The loader chooses which function it is.
+CHOSEN = HEAP + r"""
+static void *one(size_t size) { used += (size + 15) & -16ul; return heap + used - ((size + 15) & -16ul); }
+static void *(*choose(void))(size_t) { return one; }
+void *je_malloc(size_t size) __attribute__((ifunc("choose")));
+void je_free(void *block) { if (block) *(char *)block = 1; }
+void *je_calloc(size_t count, size_t size) { return memset(one(count * size), 0, count * size); }
+void *je_memalign(size_t alignment, size_t size) { return one(size + alignment); }
+void *je_valloc(size_t size) { return one(size + getpagesize()); }
+int main(void)
+{
+	for (int i = 0; i < 1000; i++)
+		je_free(je_malloc(10)), je_free(je_calloc(1, 10));
+	return 0;
+}
+"""
+# No allocator: menu items, by names that mimalloc has, of blocks of the C library's.
+MENU = r"""
+#include <stdlib.h>
+#include <string.h>
+struct item { char *label; int flags; };
+__attribute__((noinline)) struct item *mi_new(const char *label, int flags)
+{
+	struct item *item = malloc(sizeof(*item));
+
+	item->label = strdup(label);
+	item->flags = flags;
+	return item;
+}
+__attribute__((noinline)) int mi_free(struct item *item)
+{
+	int flags = item->flags;
+
+	free(item->label);
+	free(item);
+	return flags;
+}
+int main(int argc, char **argv)
+{
+	int sum = 0;
+
+	for (int i = 0; i < 100; i++)
+		sum += mi_free(mi_new("some label", i * argc));
+	return sum != 4950;
+}
+"""
+
+
+@pytest.mark.parametrize("text, why", [(RETRIES, "other code jumps into its entry"), (OVERLAPS, "other code jumps into its entry"),
+                                       (CHOSEN, "je_malloc: it has a variant"), (MENU, None)], ids=["cold", "overlap", "ifunc", "chance"])
+def test_left_alone(text, why, tmp_path, record):
+    """The program runs as ever; nothing is patched, and that is said where there is an allocator."""
+    program = compiled(tmp_path, "program", text, "-O2")
+    recorded = record([program])
+    found = recorded.info_json["patched"]
+    assert [one["functions"] for one in found] == ([0] if why else [])
+    assert not why or why in found[0]["why"]
+    if not why:
+        assert recorded.report_json["calls"] == 200 and recorded.report_json["unseen"] == []
+
+
+def test_opened_by_a_program_with_its_own_malloc(tmp_path, record):
+    """The loader calls the program's calloc then."""
+    compiled(tmp_path, "libtable.so", TABLE, "-O0", "-shared", "-fPIC")
+    begin = OWN.index("int main(")
+    text = "#include <dlfcn.h>\n" + OWN[:begin] + OPENS[OPENS.index("int main("):]
+    for words in ("pthread_t threads[2];", "for (int i = 0; i < 2; i++)\n\t\tpthread_create(&threads[i], NULL, work, NULL);",
+                  "__atomic_store_n(&stop, 1, __ATOMIC_RELAXED);", "for (int i = 0; i < 2; i++)\n\t\tpthread_join(threads[i], NULL);"):
+        assert words in text
+        text = text.replace(words, "")
+    program = compiled(tmp_path, "own", text)
+    recorded = record([program, tmp_path / "libtable.so"])
+    assert {(one["name"], one["functions"]) for one in recorded.info_json["patched"]} == {("its own malloc", 4), ("mimalloc", 4)}
+    modules = json.loads(recorded.tool("report", "--by", "module", "--json", recorded.path).stdout)
+    calls = {one["module"].rpartition("/")[2]: one["calls"] for one in modules["rows"] if one["module"]}
+    assert calls["libtable.so"] == 100 * 30
 
 
 # Allocates for ever, and says when it has begun.

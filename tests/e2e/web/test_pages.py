@@ -224,7 +224,7 @@ def test_what_nobody_saw(browse, serve, record, tmp_path):  # noqa: F811
     """Of a program whose malloc mallow does not see nothing is said to be well."""
     (tmp_path / "blind.c").write_text(BLIND)
     subprocess.run(["gcc", "-fno-builtin", "-o", tmp_path / "blind", tmp_path / "blind.c"], check=True)
-    page = browse(serve(record([tmp_path / "blind"]).path))
+    page = browse(serve(record([tmp_path / "blind"], settings={"PATCH": "off"}).path))
     page.open()
     assert "No allocation was seen." in words(page, ".headline")
     found = words(page, ".overview section")

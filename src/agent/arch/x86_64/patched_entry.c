@@ -7,7 +7,7 @@
 #include "agent/arch/x86_64/vectors.h"
 
 /* clang-format off */
-#define ENTRY(name, room, save, load, result)                                                      \
+#define ENTRY(name, room, save, load)                                                              \
 	".hidden " name "\n"                                                                       \
 	".globl " name "\n"                                                                        \
 	".type " name ", @function\n"                                                              \
@@ -35,7 +35,6 @@
 	save                                                                                       \
 	"	mov %rsp, %rdi\n"                                                                  \
 	"	call *(%r11)\n"                                                                    \
-	result                                                                                     \
 	load                                                                                       \
 	"	mov 8(%rsp), %rdi\n"                                                               \
 	"	mov 16(%rsp), %rsi\n"                                                              \
@@ -52,12 +51,31 @@
 	"	.cfi_endproc\n"                                                                    \
 	".size " name ", . - " name "\n"
 
-#define NONE "	mov 56(%rsp), %rax\n"
+/* With all registers as they were but r11, which is nobody's at a function's entry. */
+#define BEHIND                                                                                     \
+	".hidden patched_behind\n"                                                                 \
+	".globl patched_behind\n"                                                                  \
+	".type patched_behind, @function\n"                                                        \
+	"patched_behind:\n"                                                                        \
+	"	.cfi_startproc\n"                                                                  \
+	"	endbr64\n"                                                                         \
+	"	mov (%rdi), %r11\n"                                                                \
+	"	add $40, %r11\n" /* patched.moved */                                               \
+	"	mov 16(%rdi), %rsi\n"                                                              \
+	"	mov 24(%rdi), %rdx\n"                                                              \
+	"	mov 32(%rdi), %rcx\n"                                                              \
+	"	mov 40(%rdi), %r8\n"                                                               \
+	"	mov 48(%rdi), %r9\n"                                                               \
+	"	mov 56(%rdi), %rax\n"                                                              \
+	"	mov 64(%rdi), %r10\n"                                                              \
+	"	mov 8(%rdi), %rdi\n"                                                               \
+	"	jmp *%r11\n"                                                                       \
+	"	.cfi_endproc\n"                                                                    \
+	".size patched_behind, . - patched_behind\n"
 
 __asm__(".pushsection .text\n"
-	ENTRY("patched_entry_value", "80", "", "", "")
-	ENTRY("patched_entry_void", "80", "", "", NONE)
-	ENTRY("patched_entry_value_vectors", "336", VECTORS_SAVE("80"), VECTORS_LOAD("80"), "")
-	ENTRY("patched_entry_void_vectors", "336", VECTORS_SAVE("80"), VECTORS_LOAD("80"), NONE)
+	ENTRY("patched_entry", "80", "", "")
+	ENTRY("patched_entry_vectors", "336", VECTORS_SAVE("80"), VECTORS_LOAD("80"))
+	BEHIND
 	".popsection");
 /* clang-format on */
