@@ -46,7 +46,7 @@ size_t function_choice_make(const struct file_signs *signs, struct file_function
 bool function_choice_is_sure(const struct file_signs *signs, const struct file_function *list,
 			     size_t count, uint32_t group);
 
-/* What the allocator is called: by its signs, else "its own malloc" and the like. */
+/* What the allocator is called: by its signs, else by its functions, else "its own malloc". */
 const char *function_choice_allocator(const struct file_signs *signs,
 				      const struct file_function *list, size_t count);
 

@@ -52,6 +52,7 @@ static bool is_behind_hook(uint64_t address)
 	return false;
 }
 
+/* Whether the function is to be patched: its calls do not come to us anyway. */
 static bool is_wanted(const struct work *work, const struct file_function *function)
 {
 	return !is_behind_hook(work->map->l_addr + function->address);

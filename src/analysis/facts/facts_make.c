@@ -53,8 +53,8 @@ static struct err *fill_levels(const struct facts_source *source, const struct p
 	for (size_t i = 0; i < sites->sites.count; i++)
 		live[i] = sites->sites.items[i].leaked_bytes;
 	for (unsigned int part = FACTS_POINTS; part-- > 0;) {
-		for (; left &&
-		       sites->levels.items[left - 1].cell >> ends->joined >= ends->levels[part];
+		for (; left && (uint64_t)sites->levels.items[left - 1].cell >> ends->joined >=
+				       ends->levels[part];
 		     left--)
 			live[sites->levels.items[left - 1].site] =
 				sites->levels.items[left - 1].live_bytes;

@@ -320,7 +320,7 @@ static void put_complete(struct buf *buf, const struct style *style,
 			   "", format_time(facts->cull_ns).text);
 	summary_write_gaps(buf, style, recording);
 	unseen_write(buf, style, facts);
-	patched_write(buf, facts);
+	patched_write(buf, style, facts);
 }
 
 static void put_modules(struct buf *buf, const struct recording *recording)

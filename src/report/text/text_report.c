@@ -109,7 +109,7 @@ void text_report_reservations(struct buf *buf, const struct style *style,
 	if (facts->begun_by_fork)
 		buf_text(buf, "  begun by fork: blocks of the parent are not counted\n");
 	unseen_write(buf, style, facts);
-	patched_write(buf, facts);
+	patched_write(buf, style, facts);
 }
 
 /* Says how to read the sums of a recording that is filtered by a moment. */

@@ -201,19 +201,26 @@ static const struct patched_object *patched_of(struct buf *buf, const struct rec
 	return list;
 }
 
-void patched_write(struct buf *buf, const struct recording_facts *facts)
+void patched_write(struct buf *buf, const struct style *style, const struct recording_facts *facts)
 {
 	uint32_t count;
 	const struct patched_object *list = patched_of(buf, facts, &count);
 
 	for (uint32_t i = 0; i < count && i < SHOWN; i++) {
+		cleanup(buf_deinit) struct buf text = BUF_EMPTY;
+		const char *string;
+
 		if (!list[i].functions)
 			continue;
-		buf_text(buf, "  ");
-		put_between(buf, "", list[i].name, " in ");
-		put_object(buf, facts, list[i].object);
-		buf_printf(buf, " is recorded, by %s patched at the entry\n",
+		put_between(&text, "", list[i].name, " in ");
+		put_object(&text, facts, list[i].object);
+		buf_printf(&text, " is recorded, by %s patched at the entry",
 			   format_counted(list[i].functions, "function", false).text);
+		string = buf_string(&text);
+		if (!string && !buf->failure)
+			buf->failure = text.failure;
+		buf_text(buf, "  ");
+		style_wrap(buf, style, string ? string : "", 2, 4, false);
 	}
 	if (count > SHOWN)
 		buf_printf(buf, "  and %" PRIu32 " more allocators: mallow info --json lists all\n",

@@ -20,10 +20,10 @@ bool unseen_is_whole(struct buf *buf, const struct recording_facts *facts);
 void unseen_write(struct buf *buf, const struct style *style, const struct recording_facts *facts);
 
 /*
- * Writes a line for each allocator that is recorded by its patched functions, at most a few; and
- * all of them as objects, into the array that is open. Failures are in the buffer.
+ * Writes a line, wrapped, for each allocator that is recorded by its patched functions, at most a
+ * few; and all of them as objects, into the array that is open. Failures are in the buffer.
  */
-void patched_write(struct buf *buf, const struct recording_facts *facts);
+void patched_write(struct buf *buf, const struct style *style, const struct recording_facts *facts);
 void patched_json(struct json_writer *json, const struct recording_facts *facts);
 
 /* Writes them as objects, into the array that is open. Failures are in the writer's buffer. */

@@ -10,6 +10,7 @@ import subprocess
 import pytest
 
 import expect
+from command_line import on_terminal
 from conftest import clean_environment, need
 from processes import wait_for
 from samples import run_sample
@@ -197,16 +198,22 @@ def test_handlers(own, record):
     assert report["leaked_blocks"] == 1
 
 
-def test_opened_and_closed(tmp_path, record):
+def test_opened_and_closed(tmp_path, record, mallow):
     """A library's allocator is patched each time that it is opened, wherever it then lies."""
-    for name in ("first", "second"):
+    second = "second_with_a_name_as_long_as_those_of"
+    for name in ("first", second):
         compiled(tmp_path, f"lib{name}.so", TABLE, "-O0", "-shared", "-fPIC")
     program = compiled(tmp_path, "opens", OPENS)
-    recorded = record([program, tmp_path / "libfirst.so", tmp_path / "libsecond.so"], bare=False)
+    recorded = record([program, tmp_path / "libfirst.so", tmp_path / f"lib{second}.so"], bare=False)
     assert [(one["name"], one["functions"]) for one in recorded.info_json["patched"]] == [("mimalloc", 4)] * 2
     modules = json.loads(recorded.tool("report", "--by", "module", "--json", recorded.path).stdout)
     calls = {one["module"].rpartition("/")[2]: one["calls"] for one in modules["rows"] if one["module"]}
-    assert calls["libfirst.so"] == calls["libsecond.so"] == 50 * 30
+    assert calls["libfirst.so"] == calls[f"lib{second}.so"] == 50 * 30
+    shown = on_terminal([mallow, "report", "--color=never", recorded.path])
+    assert f"mimalloc in lib{second}.so is recorded, by 4 functions patched at the entry" in " ".join(shown.split())
+    lines = shown.splitlines()
+    said = next(i for i, line in enumerate(lines) if line.startswith(f"  mimalloc in lib{second}"))
+    assert max(map(len, lines[said:said + 2])) <= 80 and lines[said + 1].startswith("    ")
 
 
 def test_stripped(tmp_path, record, compile_sample):
