@@ -27,6 +27,12 @@ extern void mallow_api_pool_alloc(const void *pool, const void *block, size_t si
 extern void mallow_api_pool_free(const void *pool, const void *block) __attribute__((weak));
 extern void mallow_api_pool_reset(const void *pool) __attribute__((weak));
 extern void mallow_api_pool_name(const void *pool, const char *name) __attribute__((weak));
+extern void *mallow_api_call_allocate(void *(*allocate)(void *argument), void *argument,
+				      size_t size, size_t alignment) __attribute__((weak));
+extern void *mallow_api_call_reallocate(void *(*reallocate)(void *argument), void *argument,
+					void *old, size_t size) __attribute__((weak));
+extern void mallow_api_call_free(void (*release)(void *argument), void *argument, void *block)
+	__attribute__((weak));
 struct mallow_thread_report;
 struct mallow_site_report;
 struct mallow_site;
@@ -47,6 +53,7 @@ extern void mallow_api_thread_report_free(struct mallow_thread_report *report)
 extern void mallow_api_site_report_free(struct mallow_site_report *report) __attribute__((weak));
 extern int mallow_api_live_fd(void) __attribute__((weak));
 extern int mallow_api_pprof(int fd) __attribute__((weak));
+extern int mallow_api_export(const char *format, int fd) __attribute__((weak));
 
 /*
  * Gives this moment a name in the recording: "loaded", "request 17". name is copied, at most 1,000
@@ -168,6 +175,46 @@ static inline void mallow_pool_name(const void *pool, const char *name)
 {
 	if (mallow_api_pool_name)
 		mallow_api_pool_name(pool, name);
+}
+
+/*
+ * An allocator that mallow does not know, or not everywhere: hand its calls over, and its blocks
+ * are recorded as malloc's are. Most need not be handed over: mallow sees malloc and its kin, and
+ * the allocators of docs/allocators.md wherever they are linked. Of one that it sees, a call that
+ * is handed over is still recorded once.
+ *
+ * Each function calls the one that it is given, with argument, once, in the calling thread, with or
+ * without mallow, and returns what that returned. All memory that is allocated in that call is
+ * taken for the allocator's own. A stack ends where these functions are called. Signal handlers may
+ * call them.
+ */
+
+/* allocate returns a block of size bytes, or NULL. alignment: the one that was asked for, or 0. */
+static inline void *mallow_call_allocate(void *(*allocate)(void *argument), void *argument,
+					 size_t size, size_t alignment)
+{
+	return mallow_api_call_allocate
+		       ? mallow_api_call_allocate(allocate, argument, size, alignment)
+		       : allocate(argument);
+}
+
+/* reallocate moves old, or changes its size: returns it or the new block; NULL: old is as it was.
+ */
+static inline void *mallow_call_reallocate(void *(*reallocate)(void *argument), void *argument,
+					   void *old, size_t size)
+{
+	return mallow_api_call_reallocate
+		       ? mallow_api_call_reallocate(reallocate, argument, old, size)
+		       : reallocate(argument);
+}
+
+/* release frees block. */
+static inline void mallow_call_free(void (*release)(void *argument), void *argument, void *block)
+{
+	if (mallow_api_call_free)
+		mallow_api_call_free(release, argument, block);
+	else
+		release(argument);
 }
 
 /*
@@ -323,6 +370,16 @@ static inline int mallow_live_fd(void)
 static inline int mallow_pprof(int fd)
 {
 	return mallow_api_pprof ? mallow_api_pprof(fd) : -1;
+}
+
+/*
+ * Writes the same table in another format: one of those that `mallow export --to` has, such as
+ * "html", "flamegraph", or "frames", which says what function and line each address of a stack is.
+ * As mallow_pprof() in all else.
+ */
+static inline int mallow_export(const char *format, int fd)
+{
+	return mallow_api_export ? mallow_api_export(format, fd) : -1;
 }
 
 #define MALLOW_SIZE_TEXT 16

@@ -143,6 +143,7 @@ struct recording_facts {
 	bool watched;  /* `mallow run` sampled its memory, too, and waited for its end */
 	/* Its claims are another machine's or user's: it was received, or copied for that user. */
 	bool foreign;
+	bool hands_over; /* the program hands over calls of an allocator of its own */
 	/*
 	 * How the program ended. Known without `ended`, too: where it was killed, or left without
 	 * the agent, and `mallow run` waited for it.

@@ -44,6 +44,7 @@ enum trace_header_flags {
 	TRACE_ATTACHED = 64,       /* written by another process: struct trace_attacher */
 	TRACE_WATCHED = 128,       /* `mallow run` added what it saw from outside */
 	TRACE_FOREIGN = 256,       /* another's word: received, copied, attached to */
+	TRACE_HANDS_OVER = 512,    /* the program hands over calls of an allocator of its own */
 };
 
 enum trace_state {

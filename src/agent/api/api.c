@@ -153,8 +153,9 @@ static struct thread *enter_pool_call(struct guard_call *call)
 	thread = guard_enter(call);
 	if (likely(thread != NULL))
 		return thread;
-	if (call->pending_in) {
+	if (call->pending_in || (call->nested_in && call->nested_in->busy)) {
 		process_count_loss(TRACE_LOSS_REENTERED); // only allocations and frees can wait
+		guard_leave(NULL, call);
 		return NULL;
 	}
 	thread = call->nested_in;

@@ -152,5 +152,10 @@ EXPORT int mallow_api_live_fd(void)
 
 EXPORT int mallow_api_pprof(int fd)
 {
-	return has_table() && helper_export("pprof", fd) ? 0 : -1;
+	return mallow_api_export("pprof", fd);
+}
+
+EXPORT int mallow_api_export(const char *format, int fd)
+{
+	return has_table() && format && helper_export(format, fd) ? 0 : -1;
 }

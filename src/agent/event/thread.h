@@ -70,6 +70,9 @@ struct thread {
 	void *nested_block;            /* what the last nested allocation returned */
 	void *inner_block; /* the block that a call within an operator allocated and recorded */
 	void *outer_block; /* the block that an operator frees, perhaps by a call within it */
+	/* The same as `outer`, of a hook whose event waits in `pending`; 0: no such hook is
+	 * running. */
+	uint64_t waiting;
 	struct handler_queue pending;
 	struct unwind_stack bounds;
 	struct nesting_memo nesting;

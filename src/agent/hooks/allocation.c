@@ -45,6 +45,7 @@ never_inline void allocation_done_slow(struct thread *thread, struct guard_call 
 			add_pending(call, &event, block);
 		else if (unlikely(toggle_is_watched()))
 			admission_passes(block);
+		guard_leave(NULL, call);
 		return;
 	}
 	event.ticks = allocation_ticks(thread, event.address, size);
@@ -170,6 +171,7 @@ void allocation_resized(struct thread *thread, struct guard_call *call, enum tra
 			resized_pending(call, &event, block);
 		if (unlikely(toggle_is_watched()) && !call->nested_in && !call->pending_in)
 			admission_passes(block);
+		guard_leave(NULL, call);
 		return;
 	}
 	thread_begin_record(thread);

@@ -27,6 +27,28 @@ static bool is_nested_in_patched(const struct thread *thread, uint64_t pc)
 }
 
 /*
+ * The thread is in the middle of an event: a handler has interrupted the agent. The call's event
+ * must wait, but for that of a call which is itself a part of one that waits.
+ */
+static void enter_waiting(struct thread *thread, struct guard_call *call)
+{
+	struct unwind_stack none;
+	uint64_t waiting = thread->waiting;
+
+	if (call->state.sp < waiting &&
+	    (is_nested_in_patched(thread, call->state.pc) ||
+	     allocator_code_holds(call->state.pc)) &&
+	    unwind_find_frame(&call->state, thread_bounds(thread, &none), waiting) ==
+		    UNWIND_FOUND) {
+		call->nested_in = thread;
+		return;
+	}
+	call->pending_in = thread;
+	call->outer = waiting;
+	thread->waiting = call->state.sp;
+}
+
+/*
  * The guard is set. The hook that set it may still run further out on this stack, or was left
  * without a return. Only the stack itself can tell.
  */
@@ -35,7 +57,7 @@ static struct thread *enter_again(struct thread *thread, struct guard_call *call
 	struct unwind_stack none;
 
 	if (thread->outer == THREAD_AT_WORK) {
-		call->pending_in = thread;
+		enter_waiting(thread, call);
 		return NULL;
 	}
 	switch (unwind_find_frame(&call->state, thread_bounds(thread, &none), thread->outer)) {
@@ -62,7 +84,7 @@ static struct thread *enter_again(struct thread *thread, struct guard_call *call
 		break;
 	case UNWIND_FOUND:
 		if (thread->busy) {
-			call->pending_in = thread;
+			enter_waiting(thread, call);
 			return NULL;
 		}
 		if (is_nested_in_patched(thread, call->state.pc) ||
@@ -78,7 +100,7 @@ static struct thread *enter_again(struct thread *thread, struct guard_call *call
 		break;
 	case UNWIND_FOUND_ACROSS_SIGNAL:
 		if (thread->busy) {
-			call->pending_in = thread;
+			enter_waiting(thread, call);
 			return NULL;
 		}
 		// A handler that interrupted the allocator allocates for itself.

@@ -17,7 +17,7 @@
 
 struct guard_call {
 	struct unwind_state state; /* the hook's caller */
-	uint64_t outer;            /* to restore when leaving */
+	uint64_t outer;            /* to restore when leaving: thread->outer, or ->waiting */
 	struct thread *nested_in;  /* set: not recorded, a part of its outer hook */
 	struct thread *pending_in; /* set: recorded later, because this interrupted the agent */
 	uint32_t old;              /* enum sink_old: the old block of a realloc */
@@ -86,6 +86,8 @@ static inline void guard_leave(struct thread *thread, const struct guard_call *c
 	if (likely(thread != NULL)) {
 		compiler_barrier();
 		thread->outer = call->outer;
+	} else if (unlikely(call->pending_in)) {
+		call->pending_in->waiting = call->outer;
 	}
 }
 

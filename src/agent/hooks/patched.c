@@ -7,6 +7,8 @@
  * no usable size is known. And what the allocator calls in itself may come to other hooks; that is
  * a part of its call (thread->patched, guard.c). A block that both would record, of a malloc of the
  * program's own in front of the C library's, is recorded once, as with C++'s operators.
+ *
+ * Calls that the program hands over (api/api_allocator.c) come to the same hooks.
  */
 #include "agent/arch/patched_entry.h"
 #include "agent/ground/libc.h"
@@ -15,6 +17,14 @@
 #include "agent/live/live_hook.h"
 #include "agent/patch/patch.h"
 #include "agent/patch/patched.h"
+
+/* Calls the function itself, for its hook. */
+static inline uint64_t function_behind(const struct patched_call *call)
+{
+	if (unlikely(!call->patched->entry))
+		return patched_handed_over(call);
+	return patched_behind(call);
+}
 
 /* An argument by its number, from 1 on. */
 static inline uint64_t argument(const struct patched_call *call, unsigned int number)
@@ -52,7 +62,7 @@ static inline void *block_of(const struct patched_call *call, uint64_t result)
 /* Makes the block. *block: what is recorded. */
 static inline uint64_t allocate(const struct patched_call *call, void **block)
 {
-	uint64_t result = patched_behind(call);
+	uint64_t result = function_behind(call);
 
 	*block = block_of(call, result);
 	if (unlikely(config.value[SETTING_ZERO_MEMORY]) && *block)
@@ -104,16 +114,31 @@ static never_inline uint64_t allocates_live(const struct patched_call *call)
 	return result;
 }
 
-/* Sets the thread's function for a call that is recorded by the slow way. Returns what it was. */
-static const struct patched *enter(struct thread *thread, const struct patched *patched)
+/*
+ * Around a call that is recorded by the slow way: sets the function that the thread is in, and
+ * returns what it was. If the event is to wait, what the interrupted hook knows of its blocks
+ * stays.
+ */
+static const struct patched *enter_function(struct thread *thread, const struct guard_call *call,
+					    const struct patched *patched)
 {
-	const struct patched *outer = thread ? thread->patched : NULL;
+	struct thread *inside = thread ? thread : call->pending_in;
+	const struct patched *outer = inside ? inside->patched : NULL;
 
-	if (thread) {
-		thread->patched = patched;
+	if (inside)
+		inside->patched = patched;
+	if (thread)
 		thread->inner_block = NULL;
-	}
 	return outer;
+}
+
+static void leave_function(struct thread *thread, const struct guard_call *call,
+			   const struct patched *outer)
+{
+	struct thread *inside = thread ? thread : call->pending_in;
+
+	if (inside)
+		inside->patched = outer;
 }
 
 static never_inline uint64_t allocates_otherwise(const struct patched_call *made)
@@ -126,12 +151,11 @@ static never_inline uint64_t allocates_otherwise(const struct patched_call *made
 
 	hooks_resolve();
 	thread = guard_enter(&call);
-	outer = enter(thread, made->patched);
+	outer = enter_function(thread, &call, made->patched);
 	if (thread)
 		admission_hold(&thread->admission);
 	result = allocate(made, &block);
-	if (thread)
-		thread->patched = outer;
+	leave_function(thread, &call, outer);
 	allocation_done_slow(thread, &call, made->patched->operation, block, size_in(made),
 			     alignment_in(made));
 	return result;
@@ -164,12 +188,11 @@ static uint64_t hook_resizes(const struct patched_call *made)
 	hooks_resolve();
 	thread = guard_enter(&call);
 	start = allocation_resize_begins(&thread, &call, old);
-	outer = enter(thread, made->patched);
+	outer = enter_function(thread, &call, made->patched);
 	if (thread)
 		admission_hold(&thread->admission);
-	result = patched_behind(made);
-	if (thread)
-		thread->patched = outer;
+	result = function_behind(made);
+	leave_function(thread, &call, outer);
 	allocation_resized(thread, &call, operation, old, (void *)result, size_in(made), start);
 	return result;
 }
@@ -187,7 +210,7 @@ static never_inline uint64_t frees_open(const struct patched_call *call, void *b
 		live_ends_here(thread, block);
 	else
 		allocation_ends(thread, call->patched->operation, block);
-	result = patched_behind(call);
+	result = function_behind(call);
 	if (allocation_is_loaders(state.pc))
 		allocation_freed_by_loader_slow(thread, block);
 	thread->outer_block = NULL;
@@ -205,17 +228,16 @@ static never_inline uint64_t frees_otherwise(const struct patched_call *made, vo
 
 	hooks_resolve();
 	thread = guard_enter(&call);
-	outer = enter(thread, made->patched);
+	outer = enter_function(thread, &call, made->patched);
 	allocation_ends_slow(thread, &call, made->patched->operation, block);
 	if (thread)
 		thread->outer_block = block;
-	result = patched_behind(made);
+	result = function_behind(made);
 	if (thread && allocation_is_loaders(call.state.pc))
 		allocation_freed_by_loader_slow(thread, block);
-	if (thread) {
+	if (thread)
 		thread->outer_block = NULL;
-		thread->patched = outer;
-	}
+	leave_function(thread, &call, outer);
 	guard_leave(thread, &call);
 	return result;
 }
@@ -225,7 +247,7 @@ static uint64_t hook_frees(const struct patched_call *call)
 	void *block = (void *)argument(call, call->patched->function->pointer);
 
 	if (!block || (unlikely(live_way) && live_passes_over_end(block)))
-		return patched_behind(call);
+		return function_behind(call);
 	if (guard_is_open(thread_self))
 		return frees_open(call, block);
 	return frees_otherwise(call, block);

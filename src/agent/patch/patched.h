@@ -35,9 +35,20 @@ struct patched {
 	uint8_t operation; /* enum trace_op */
 	uint8_t pushes;    /* where in the stub rbp is pushed */
 	const struct allocator_function *function;
-	uint64_t entry;      /* the function's address */
+	uint64_t entry;      /* the function's address; 0: see patched_handed_over() */
 	uint64_t start, end; /* of its module's code */
 };
+
+/*
+ * A call of a function that is not patched, but that the program hands over: its first two
+ * arguments are a function and that one's argument. Calls it.
+ */
+static inline uint64_t patched_handed_over(const struct patched_call *call)
+{
+	uint64_t (*function)(void *argument) = (uint64_t(*)(void *))call->arguments[0];
+
+	return function((void *)call->arguments[1]);
+}
 
 static_assert(offsetof(struct patched, moved) == 40, "arch/x86_64/patched_entry.c");
 

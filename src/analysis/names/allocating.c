@@ -14,10 +14,21 @@ static bool begins(const char *text, const char *with)
 static bool is_entry(const char *name)
 {
 	static const char *const names[] = {
-		"malloc",          "calloc",        "realloc",       "reallocarray",
-		"posix_memalign",  "aligned_alloc", "memalign",      "valloc",
-		"pvalloc",         "__libc_malloc", "__libc_calloc", "__libc_realloc",
+		"malloc",
+		"calloc",
+		"realloc",
+		"reallocarray",
+		"posix_memalign",
+		"aligned_alloc",
+		"memalign",
+		"valloc",
+		"pvalloc",
+		"__libc_malloc",
+		"__libc_calloc",
+		"__libc_realloc",
 		"__libc_memalign",
+		"mallow_call_allocate",
+		"mallow_call_reallocate",
 	};
 
 	for (size_t i = 0; i < ARRAY_COUNT(names); i++)
@@ -34,7 +45,7 @@ static bool is_of_class(const char *name)
 
 /*
  * Whether it is __rust_alloc or below alloc::alloc: functions of the language, not of its
- * collections.
+ * collections. Or a function of a global allocator.
  */
 static bool is_of_rust(const char *name)
 {
@@ -49,7 +60,7 @@ static bool is_of_rust(const char *name)
 	for (size_t i = 0; i < ARRAY_COUNT(starts); i++)
 		if (begins(name, starts[i]))
 			return true;
-	return false;
+	return strstr(name, " as core::alloc::global::GlobalAlloc>::") != NULL;
 }
 
 /*

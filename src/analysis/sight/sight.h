@@ -29,7 +29,9 @@ struct unseen {
 
 /* An allocator whose functions were patched, so that its blocks are recorded. */
 struct patched_object {
-	uint64_t functions, refused; /* how many were, and how many could not be */
+	/* How many were, and how many could not be. None of both: the program hands its calls over.
+	 */
+	uint64_t functions, refused;
 	const char *object, *name;
 	const char *why; /* those that could not be: "malloc: it is shorter than a jump; free: …" */
 };

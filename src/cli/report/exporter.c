@@ -15,6 +15,7 @@
 #include "hosted/nearest.h"
 #include "report/export/collapsed.h"
 #include "report/export/flamegraph.h"
+#include "report/export/frames.h"
 #include "report/export/heaptrack_export.h"
 #include "report/export/pprof.h"
 #include "report/export/replay_export.h"
@@ -114,8 +115,13 @@ static struct err *write_replay(struct buf *buf, const struct export_subject *su
 	return replay_export_write(buf, subject->recording, subject->match);
 }
 
+static struct err *write_frames(struct buf *buf, const struct export_subject *subject)
+{
+	return frames_write(buf, subject->symbolized);
+}
+
 static const struct exporter exporters[] = {
-#define EXPORTER(name_, text, ...) {#name_, __VA_ARGS__, .write = write_##name_},
+#define EXPORTER(name_, text, ...) {#name_, .write = write_##name_, __VA_ARGS__},
 #include "cli/report/exporters.def"
 #undef EXPORTER
 };

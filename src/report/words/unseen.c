@@ -210,12 +210,15 @@ void patched_write(struct buf *buf, const struct style *style, const struct reco
 		cleanup(buf_deinit) struct buf text = BUF_EMPTY;
 		const char *string;
 
-		if (!list[i].functions)
+		if (!list[i].functions && !facts->hands_over)
 			continue;
 		put_between(&text, "", list[i].name, " in ");
 		put_object(&text, facts, list[i].object);
-		buf_printf(&text, " is recorded, by %s patched at the entry",
-			   format_counted(list[i].functions, "function", false).text);
+		if (list[i].functions)
+			buf_printf(&text, " is recorded, by %s patched at the entry",
+				   format_counted(list[i].functions, "function", false).text);
+		else
+			buf_text(&text, " is recorded where the program hands its calls over");
 		string = buf_string(&text);
 		if (!string && !buf->failure)
 			buf->failure = text.failure;
