@@ -4,11 +4,12 @@ import csv
 import io
 import json
 import re
+import shutil
 import subprocess
 
 import pytest
 
-from conftest import need
+from conftest import TOP, need
 
 MAPS = """
 #define _GNU_SOURCE
@@ -345,19 +346,27 @@ def test_allocators_of_rust(tool, record, tmp_path, crate, of):
     said than is there, and no limit holds."""
     (tmp_path / "src").mkdir()
     (tmp_path / "src" / "main.rs").write_text(RUST.format(of=of))
+    (tmp_path / "src" / "bin").mkdir()
+    (tmp_path / "src" / "bin" / "wrapped.rs").write_text(RUST.format(of=of).replace(
+        f"GLOBAL: {of} = {of}", f"GLOBAL: mallow::Mallow<{of}> = mallow::Mallow::new({of})"))
     (tmp_path / "Cargo.toml").write_text('[package]\nname = "uses"\nversion = "0.1.0"\nedition = "2021"\n'
-                                         f'[dependencies]\n{crate} = "*"\n')
+                                         f'[dependencies]\n{crate} = "*"\nmallow = {{ path = "mallow" }}\n')
+    shutil.copytree(TOP / "rust", tmp_path / "mallow", ignore=shutil.ignore_patterns("target"))
     built = subprocess.run([need("cargo"), "build", "--release", "--target-dir", "target"], cwd=tmp_path,
                            capture_output=True, text=True)
     if built.returncode:
         pytest.skip(f"cargo cannot build {crate}: {built.stderr.strip().splitlines()[-1]}")
     program = tmp_path / "target" / "release" / "uses"
     name = next(one for one in ("jemalloc", "mimalloc", "rpmalloc", "snmalloc") if one in crate)
-    for option in (None, "--strip-debug"):
+    wrapped = program.with_name("wrapped")
+    subprocess.run(["strip", wrapped], check=True)
+    for one, option, patched in ((program, None, True), (program, "--strip-debug", True), (wrapped, None, False)):
         if option:
             subprocess.run(["strip", option, program], check=True)
-        found = json.loads(tool("report", "--json", record([program], bare=False).path).stdout)
-        assert [(one["name"], one["not_patched"]) for one in found["patched"]] == [(name, 0)] and not found["unseen"]
+        found = json.loads(tool("report", "--json", record([one], bare=False).path).stdout)
+        assert [(there["name"], there["not_patched"], there["functions"] > 0) for there in found["patched"]] in (
+            [(name, 0, patched)], [] if not patched else None)
+        assert not found["unseen"]
         # 4,000 blocks and their vector; the runtime has some of its own.
         assert 4001 <= found["leaked_blocks"] < 4020 and 40_096_000 <= found["leaked_bytes"] < 40_200_000
         assert not [one for one in found["findings"] if one["kind"] in ("mismatched", "double_free", "unknown_free")]
