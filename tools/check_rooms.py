@@ -14,6 +14,7 @@ table, and no more than CYCLE_MAX files (the agent: AGENT_CYCLE_MAX) may need on
 import collections
 import json
 import pathlib
+import platform
 import re
 import subprocess
 import sys
@@ -211,7 +212,7 @@ def compile_alone(src, header):
     if name.name.endswith(".bpf.h"):
         compiler = ["clang", "-target", "bpf", "-ffreestanding", "-I/usr/include/x86_64-linux-gnu"]
     run = subprocess.run(
-        [*compiler, "-std=gnu17", "-D_GNU_SOURCE", "-fsyntax-only", "-Wall", "-Wextra", "-Werror",
+        [*compiler, "-std=gnu17", "-D_GNU_SOURCE", f"-DMALLOW_CPU={platform.machine()}", "-fsyntax-only", "-Wall", "-Wextra", "-Werror",
          "-Wno-unused-function", "-Wno-unused-parameter", f"-I{src}", f"-I{src.parent / 'include'}", "-x", "c", "-"],
         input=unit, capture_output=True, text=True)
     return None if run.returncode == 0 else f"src/{name} does not compile alone:\n{run.stderr}"

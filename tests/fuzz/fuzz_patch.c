@@ -10,7 +10,7 @@
 #include "../symbols/elf_damage.h"
 #include "agent/ground/own_place.h"
 #include "agent/patch/patch_file.h"
-#include "allocators/x86_64/entry.h"
+#include "allocators/entry.h"
 
 #define ROOM 64
 

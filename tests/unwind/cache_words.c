@@ -304,7 +304,7 @@ static size_t frames_below(const struct stack *stack, uint64_t address)
 /* Pages come and go between captures: the frames are there as far as they can be read. */
 static void hide_pages(struct cache_check *check, struct stack *stack)
 {
-	const uint64_t leaf = stack->frames[stack->depth - 1].sp - STACK_RED_ZONE;
+	const uint64_t leaf = stack->frames[stack->depth - 1].sp - ARCH_RED_ZONE;
 	uint64_t pages[PAGES], pcs[FRAMES + 1], lowest = UINT64_MAX;
 	size_t all, count, there;
 

@@ -100,9 +100,9 @@ static void ask(struct unwind_stack *stack)
 	assert_int_equal(stack_bounds_can_read(stack, start, end), all_readable(start, end));
 	limit = stack_bounds_end(stack, start);
 	if (limit > start)
-		assert_true(all_readable(start - STACK_RED_ZONE, limit));
+		assert_true(all_readable(start - ARCH_RED_ZONE, limit));
 	else
-		assert_false(all_readable(start - STACK_RED_ZONE, start + 1) &&
+		assert_false(all_readable(start - ARCH_RED_ZONE, start + 1) &&
 			     all_readable(start, end));
 }
 

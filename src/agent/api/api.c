@@ -27,7 +27,7 @@ EXPORT void mallow_api_mark(const char *name)
 		.text = name,
 	};
 	struct signal_bracket bracket;
-	uint64_t outer;
+	struct arch_mark outer;
 
 	if (toggle_is_off())
 		return;
@@ -67,7 +67,7 @@ EXPORT int mallow_api_is_running(void)
 static bool write_held(void)
 {
 	struct thread *thread = thread_self;
-	uint64_t outer;
+	struct arch_mark outer;
 	bool done;
 
 	if (!thread || !thread->cursor)
@@ -99,7 +99,7 @@ EXPORT void mallow_api_set_tag(uint32_t tag)
 	struct thread *thread = thread_self;
 	const struct event event = {.operation = TRACE_RECORD_TAG};
 	struct signal_bracket bracket;
-	uint64_t outer;
+	struct arch_mark outer;
 
 	if (thread_tag == tag)
 		return;
@@ -161,7 +161,7 @@ static struct thread *enter_pool_call(struct guard_call *call)
 	thread = call->nested_in;
 	if (thread) {
 		call->outer = thread->outer;
-		thread->outer = call->state.sp;
+		thread->outer = arch_mark(&call->state);
 		thread->within = 1;
 	} else if (toggle_is_watched() && process_state() == PROCESS_RECORDING) {
 		thread = guard_begin_off_slow(call);

@@ -13,10 +13,8 @@
 #ifndef MALLOW_AGENT_ARCH_INSTRUCTIONS_H
 #define MALLOW_AGENT_ARCH_INSTRUCTIONS_H
 
-#if defined(__x86_64__)
-#include "agent/arch/x86_64/instructions.h"
-#else
-#error "no instructions for this architecture"
-#endif
+#include "agent/arch/cpu.h"
+
+#include ARCH_FILE(instructions.h)
 
 #endif

@@ -10,10 +10,8 @@
 #ifndef MALLOW_AGENT_ARCH_STRETCHES_H
 #define MALLOW_AGENT_ARCH_STRETCHES_H
 
-#if defined(__x86_64__)
-#include "agent/arch/x86_64/stretches.h"
-#else
-#error "no place for the agent's memory on this architecture"
-#endif
+#include "agent/arch/cpu.h"
+
+#include ARCH_FILE(stretches.h)
 
 #endif

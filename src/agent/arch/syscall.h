@@ -24,6 +24,8 @@
 #include <sys/uio.h>
 #include <time.h>
 
+#include "agent/arch/cpu.h"
+
 #ifdef MALLOW_TEST_BUILD
 void syscall_reenter(void);
 long syscall_fails(long number);
@@ -38,11 +40,7 @@ static inline long syscall_fails(long number)
 }
 #endif
 
-#if defined(__x86_64__)
-#include "agent/arch/x86_64/syscall_raw.h"
-#else
-#error "no system calls for this architecture"
-#endif
+#include ARCH_FILE(syscall_raw.h)
 
 static inline long syscall6(long number, long a, long b, long c, long d, long e, long f)
 {

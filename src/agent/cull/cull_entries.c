@@ -176,7 +176,6 @@ uint64_t cull_stacks_drop(struct cull_stacks *stacks, uint32_t head)
 }
 
 #define ADDRESS_UNIT_BITS 3
-#define ADDRESS_BITS      47
 #define NUMBER_MASK       ((UINT64_C(1) << CULL_NUMBER_BITS) - 1)
 
 static uint64_t word_of(uint64_t address, uint32_t number)
@@ -207,7 +206,7 @@ bool cull_table_put(struct cull_table *table, uint64_t address, uint32_t number,
 	uint64_t *bucket = bucket_of(table, address);
 
 	*stale = 0;
-	if (address >> ADDRESS_BITS)
+	if (address >> ARCH_ADDRESS_BITS)
 		return false;
 	*stale = cull_table_take(table, address);
 	for (int i = 0; i < CULL_BUCKET; i++) {

@@ -13,6 +13,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "agent/arch/machine.h"
+
 /*
  * The distinct stacks of allocations that were held back (cull.h), each with the sums of what was
  * culled there. A hash table with chains, shared by all threads; nothing is removed:
@@ -98,7 +100,7 @@ uint64_t cull_stacks_drop(struct cull_stacks *stacks, uint32_t head);
  *
  * Lock-free and async-signal-safe.
  */
-#define CULL_NUMBER_BITS 20 /* of entries, 0 being none */
+#define CULL_NUMBER_BITS (64 - (ARCH_ADDRESS_BITS - 3)) /* of entries, 0 being none */
 #define CULL_BUCKET      16
 #define CULL_BUCKET_BITS 16
 

@@ -69,7 +69,7 @@ static void take_end(struct thread *thread, uint8_t operation, uint64_t ticks, u
 
 	if (!thread->cursor)
 		return event_lose(thread);
-	if (!thread->outer)
+	if (!thread->outer.sp)
 		return;
 	if (admission_keeps(thread, &event) && !cull_ends(thread, address, ticks, false)) {
 		state = thread_caller(thread);

@@ -83,7 +83,7 @@ static bool others_are_outside(const struct thread *thread)
 	const struct thread *other = __atomic_load_n(&process->threads, __ATOMIC_ACQUIRE);
 
 	for (; other; other = other->all_next)
-		if (other != thread && __atomic_load_n(&other->outer, __ATOMIC_ACQUIRE))
+		if (other != thread && __atomic_load_n(&other->outer.sp, __ATOMIC_ACQUIRE))
 			return false;
 	return true;
 }

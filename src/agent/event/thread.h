@@ -44,7 +44,7 @@ struct thread {
 	 */
 	uint8_t *cursor;
 	uint8_t *limit;
-	uint64_t outer; /* the guard, see above; 0: in no hook */
+	struct arch_mark outer; /* the guard, see above; sp 0: in no hook */
 	struct trace_chunk *chunk;
 	struct trace_encoder encoder;
 	struct event_clock clock;
@@ -72,7 +72,7 @@ struct thread {
 	void *outer_block; /* the block that an operator frees, perhaps by a call within it */
 	/* The same as `outer`, of a hook whose event waits in `pending`; 0: no such hook is
 	 * running. */
-	uint64_t waiting;
+	struct arch_mark waiting;
 	struct handler_queue pending;
 	struct unwind_stack bounds;
 	struct nesting_memo nesting;
@@ -102,7 +102,7 @@ struct thread {
 	struct thread *all_next;
 };
 
-/* A value of `outer`: the agent works on its own, outside of any hook, with signals blocked. */
+/* A value of outer.sp: the agent works on its own, outside of any hook, with signals blocked. */
 #define THREAD_AT_WORK 1
 
 /*
@@ -110,17 +110,17 @@ struct thread {
  * of thread_begin_work() goes to thread_end_work(), which puts it back: the work may be that of a
  * handler in the middle of an allocation.
  */
-static inline uint64_t thread_begin_work(struct thread *thread)
+static inline struct arch_mark thread_begin_work(struct thread *thread)
 {
-	uint64_t outer = thread->outer;
+	struct arch_mark outer = thread->outer;
 
-	thread->outer = THREAD_AT_WORK;
+	thread->outer.sp = THREAD_AT_WORK;
 	thread->busy = 1;
 	compiler_barrier();
 	return outer;
 }
 
-static inline void thread_end_work(struct thread *thread, uint64_t outer)
+static inline void thread_end_work(struct thread *thread, struct arch_mark outer)
 {
 	compiler_barrier();
 	thread->busy = 0;
@@ -176,7 +176,7 @@ static inline uint64_t *thread_pending_words(struct thread *thread)
 /* The caller of the hook that the thread is in. The agent may be anywhere inside. */
 static inline struct unwind_state thread_caller(const struct thread *thread)
 {
-	return arch_caller_at(thread->outer);
+	return arch_marked(thread->outer);
 }
 
 /*

@@ -16,12 +16,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "agent/arch/machine.h"
 #include "base/compiler.h"
 
 #define ADDRESS_SET_UNIT_BITS   3
 #define ADDRESS_SET_LEAF_BITS   24
 #define ADDRESS_SET_MIDDLE_BITS 11
-#define ADDRESS_SET_TOP_BITS    12
+#define ADDRESS_SET_TOP_BITS    (ARCH_ADDRESS_BITS - ADDRESS_SET_MIDDLE_BITS - ADDRESS_SET_LEAF_BITS)
 
 struct address_set_top;
 struct address_set_leaf;

@@ -2,6 +2,7 @@
 
 #include <sys/prctl.h>
 
+#include "agent/arch/machine.h"
 #include "agent/arch/syscall.h"
 #include "agent/ground/libc.h"
 #include "agent/ground/link_map.h"
@@ -43,7 +44,7 @@ void clock_init(void)
 		!(sys_prctl(PR_GET_TSC, (unsigned long)&mode) == 0 && mode == PR_TSC_SIGSEGV) &&
 		!kernel_distrusts_tsc();
 	// Not the C library's function, which the program may have replaced.
-	found = link_map_find_kernels("__vdso_clock_gettime", &kernel_start, &kernel_end);
+	found = link_map_find_kernels(ARCH_KERNELS_CLOCK, &kernel_start, &kernel_end);
 	*(void **)&clock_of_kernel = found;
 	if (found && clock_of_kernel(CLOCK_MONOTONIC_COARSE, &now))
 		clock_of_kernel = NULL;

@@ -39,7 +39,7 @@ static const struct {
 
 // An empty note with the name "mallow", by which `mallow run` knows such a program
 // (cli/run/run_program.c).
-__asm__(".pushsection .note.mallow, \"a\", @note\n"
+__asm__(".pushsection .note.mallow, \"a\", %note\n"
 	".balign 4\n"
 	".long 7, 0, 1\n"
 	".asciz \"mallow\"\n"

@@ -106,13 +106,13 @@ static inline bool allocation_is_twin(struct thread *thread, const struct guard_
 	bool is_operator = (allocates && operation >= TRACE_OP_NEW) ||
 			   operation == TRACE_OP_DELETE || operation == TRACE_OP_DELETE_ARRAY;
 
-	if (likely(!call->outer && !is_operator))
+	if (likely(!call->outer.sp && !is_operator))
 		return false;
 	// Two marks, because a signal handler may allocate and free a block of its own within a
 	// hook.
-	if (allocates && !call->outer)
+	if (allocates && !call->outer.sp)
 		return thread->inner_block == block;
-	if (!allocates && call->outer)
+	if (!allocates && call->outer.sp)
 		return thread->outer_block == block;
 	if (allocates)
 		thread->inner_block = block;

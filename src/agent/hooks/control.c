@@ -88,7 +88,11 @@ int hook_seccomp(unsigned int operation, unsigned int flags, void *arguments)
  */
 static bool copies_process(long number, long flags)
 {
-	return number == SYS_fork || (number == SYS_clone && !(flags & CLONE_VM));
+#ifdef SYS_fork // newer architectures have clone alone
+	if (number == SYS_fork)
+		return true;
+#endif
+	return number == SYS_clone && !(flags & CLONE_VM);
 }
 
 static long copy_process(long number, long a, long b, long c, long d, long e, long f)

@@ -15,7 +15,7 @@
  */
 static bool is_nested_unseen(const struct thread *thread, const struct guard_call *call)
 {
-	return !real.allocator_is_glibc && thread->outer - call->state.sp < NESTED_REACH &&
+	return !real.allocator_is_glibc && thread->outer.sp - call->state.sp < NESTED_REACH &&
 	       allocator_code_holds(call->state.pc);
 }
 
@@ -33,19 +33,19 @@ static bool is_nested_in_patched(const struct thread *thread, uint64_t pc)
 static void enter_waiting(struct thread *thread, struct guard_call *call)
 {
 	struct unwind_stack none;
-	uint64_t waiting = thread->waiting;
+	struct arch_mark waiting = thread->waiting;
 
-	if (call->state.sp < waiting &&
+	if (call->state.sp < waiting.sp &&
 	    (is_nested_in_patched(thread, call->state.pc) ||
 	     allocator_code_holds(call->state.pc)) &&
-	    unwind_find_frame(&call->state, thread_bounds(thread, &none), waiting) ==
+	    unwind_find_frame(&call->state, thread_bounds(thread, &none), waiting.sp) ==
 		    UNWIND_FOUND) {
 		call->nested_in = thread;
 		return;
 	}
 	call->pending_in = thread;
 	call->outer = waiting;
-	thread->waiting = call->state.sp;
+	thread->waiting = arch_mark(&call->state);
 }
 
 /*
@@ -56,14 +56,14 @@ static struct thread *enter_again(struct thread *thread, struct guard_call *call
 {
 	struct unwind_stack none;
 
-	if (thread->outer == THREAD_AT_WORK) {
+	if (thread->outer.sp == THREAD_AT_WORK) {
 		enter_waiting(thread, call);
 		return NULL;
 	}
-	switch (unwind_find_frame(&call->state, thread_bounds(thread, &none), thread->outer)) {
+	switch (unwind_find_frame(&call->state, thread_bounds(thread, &none), thread->outer.sp)) {
 	case UNWIND_NOT_FOUND:
 		if (!thread->busy && (is_nested_unseen(thread, call) ||
-				      (thread->outer - call->state.sp < NESTED_REACH &&
+				      (thread->outer.sp - call->state.sp < NESTED_REACH &&
 				       is_nested_in_patched(thread, call->state.pc)))) {
 			call->nested_in = thread;
 			return NULL;
@@ -89,7 +89,7 @@ static struct thread *enter_again(struct thread *thread, struct guard_call *call
 		}
 		if (is_nested_in_patched(thread, call->state.pc) ||
 		    allocator_code_holds(call->state.pc)) {
-			nesting_keep_slow(&thread->nesting, &call->state, thread->outer,
+			nesting_keep_slow(&thread->nesting, &call->state, thread->outer.sp,
 					  __atomic_load_n(&process->epoch, __ATOMIC_ACQUIRE));
 			call->nested_in = thread;
 			return NULL;
@@ -115,9 +115,9 @@ never_inline struct thread *guard_begin_off_slow(struct guard_call *call)
 {
 	struct thread *thread = thread_begin_slow(true);
 
-	if (!thread || thread->outer)
+	if (!thread || thread->outer.sp)
 		return NULL;
-	thread->outer = call->state.sp;
+	thread->outer = arch_mark(&call->state);
 	return thread;
 }
 
@@ -136,7 +136,7 @@ never_inline struct thread *guard_enter_slow(struct guard_call *call)
 
 	// operator new calls malloc: these are half of a C++ program's calls.
 	if (likely(thread && thread->cursor && !thread->busy &&
-		   nesting_holds(&thread->nesting, &call->state, thread->outer,
+		   nesting_holds(&thread->nesting, &call->state, thread->outer.sp,
 				 __atomic_load_n(&process->epoch, __ATOMIC_ACQUIRE)))) {
 		call->nested_in = thread;
 		return NULL;
@@ -157,13 +157,13 @@ never_inline struct thread *guard_enter_slow(struct guard_call *call)
 	// While the agent works the thread may have no slot for a moment: nothing is begun then.
 	if (!thread || (!thread->cursor && !thread->busy))
 		thread = thread_begin_slow(true);
-	if (thread && thread->outer)
+	if (thread && thread->outer.sp)
 		thread = enter_again(thread, call);
 	// A handler has left the interrupted write, in a child that had kept the thread: it begins
 	// anew.
 	if (thread && !thread->cursor)
 		thread = thread_begin_slow(true);
 	if (thread)
-		thread->outer = call->state.sp;
+		thread->outer = arch_mark(&call->state);
 	return thread;
 }

@@ -17,7 +17,7 @@
 
 struct guard_call {
 	struct unwind_state state; /* the hook's caller */
-	uint64_t outer;            /* to restore when leaving: thread->outer, or ->waiting */
+	struct arch_mark outer;    /* to restore when leaving: thread->outer, or ->waiting */
 	struct thread *nested_in;  /* set: not recorded, a part of its outer hook */
 	struct thread *pending_in; /* set: recorded later, because this interrupted the agent */
 	uint32_t old;              /* enum sink_old: the old block of a realloc */
@@ -54,29 +54,29 @@ struct thread *guard_begin_off_slow(struct guard_call *call);
 /* Whether the thread is open: a call is recorded without further questions. Nearly always. */
 static inline bool guard_is_open(const struct thread *thread)
 {
-	return likely(thread && thread->cursor && !thread->outer);
+	return likely(thread && thread->cursor && !thread->outer.sp);
 }
 
-/* Enters an open thread. sp: the stack pointer of the hook's caller. guard_close() leaves. */
-static inline void guard_open(struct thread *thread, uint64_t sp)
+/* Enters an open thread. caller: the hook's. guard_close() leaves. */
+static inline void guard_open(struct thread *thread, struct arch_mark caller)
 {
-	thread->outer = sp;
+	thread->outer = caller;
 	compiler_barrier();
 }
 
 static inline void guard_close(struct thread *thread)
 {
 	compiler_barrier();
-	thread->outer = 0;
+	thread->outer.sp = 0;
 }
 
 static inline __attribute__((always_inline)) struct thread *guard_enter(struct guard_call *call)
 {
 	struct thread *thread = thread_self;
 
-	if (unlikely(!thread || !thread->cursor || thread->outer))
+	if (unlikely(!thread || !thread->cursor || thread->outer.sp))
 		return guard_enter_slow(call);
-	thread->outer = call->state.sp;
+	thread->outer = arch_mark(&call->state);
 	compiler_barrier();
 	return thread;
 }

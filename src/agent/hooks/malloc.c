@@ -34,7 +34,7 @@ static uint64_t product(size_t count, size_t size)
 	{                                                                                          \
 		void *block;                                                                       \
                                                                                                    \
-		guard_open(thread, ARCH_CALLER().sp);                                              \
+		guard_open(thread, ARCH_MARK());                                                   \
 		block = behind;                                                                    \
 		done;                                                                              \
 		guard_close(thread);                                                               \
@@ -47,7 +47,7 @@ static uint64_t product(size_t count, size_t size)
 			       allocation_done(thread, &ARCH_CALLER(), TRACE_OP_##OPERATION,       \
 					       block, bytes, alignment))                           \
 	DEFINE_OPEN_ALLOCATION(name##_live, parameters, behind,                                    \
-			       live_allocates_here(thread, ARCH_CALLER().sp, block, bytes))        \
+			       live_allocates_here(thread, ARCH_MARK(), block, bytes))             \
                                                                                                    \
 	static never_inline void *name##_otherwise parameters                                      \
 	{                                                                                          \
@@ -139,7 +139,7 @@ static void *real_reallocarray(void *old, size_t count, size_t size)
 	static never_inline void *name##_open(HOOK_LIST parameters, struct thread *thread)         \
 	{                                                                                          \
 		GUARD_CALL(call);                                                                  \
-		guard_open(thread, call.state.sp);                                                 \
+		guard_open(thread, arch_mark(&call.state));                                        \
 		return name##_entered(HOOK_LIST arguments, thread, &call);                         \
 	}                                                                                          \
                                                                                                    \
@@ -170,7 +170,7 @@ DEFINE_RESIZE(reallocarray, REALLOCARRAY, (void *old, size_t count, size_t size)
 #define DEFINE_OPEN_FREE(name, parameters, ends, behind)                                           \
 	static never_inline void name(HOOK_LIST parameters, struct thread *thread)                 \
 	{                                                                                          \
-		guard_open(thread, ARCH_CALLER().sp);                                              \
+		guard_open(thread, ARCH_MARK());                                                   \
 		ends;                                                                              \
 		behind;                                                                            \
 		if (allocation_is_loaders(ARCH_CALLER().pc))                                       \

@@ -73,7 +73,7 @@ static void *allocate_aligned(size_t size, size_t alignment)
 	{                                                                                          \
 		void *block;                                                                       \
                                                                                                    \
-		guard_open(thread, ARCH_CALLER().sp);                                              \
+		guard_open(thread, ARCH_MARK());                                                   \
 		thread->inner_block = NULL;                                                        \
 		block = new_directly(thread, size, alignment);                                     \
 		if (unlikely(!block))                                                              \
@@ -96,7 +96,7 @@ static void *allocate_aligned(size_t size, size_t alignment)
 					alignment))                                                \
 	DEFINE_OPEN_NEW(name##_live, parameters,                                                   \
 			(admission_hold(&thread->admission), real.name arguments), alignment,      \
-			live_allocates_here(thread, ARCH_CALLER().sp,                              \
+			live_allocates_here(thread, ARCH_MARK(),                                   \
 					    thread->inner_block != block ? block : NULL, size))    \
                                                                                                    \
 	static never_inline void *name##_otherwise parameters                                      \
@@ -165,7 +165,7 @@ DEFINE_NEW(new_array_aligned_nothrow, "_ZnamSt11align_val_tRKSt9nothrow_t",
 #define DEFINE_OPEN_DELETE(name, parameters, ends, operator)                                       \
 	static never_inline void name(HOOK_LIST parameters, struct thread *thread)                 \
 	{                                                                                          \
-		guard_open(thread, ARCH_CALLER().sp);                                              \
+		guard_open(thread, ARCH_MARK());                                                   \
 		thread->outer_block = block;                                                       \
 		ends;                                                                              \
 		if (likely(real.operators_are_plain))                                              \

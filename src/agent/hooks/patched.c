@@ -78,7 +78,7 @@ static never_inline uint64_t allocates_recorded(const struct patched_call *call)
 	void *block;
 	uint64_t result;
 
-	guard_open(thread, state.sp);
+	guard_open(thread, arch_mark(&state));
 	thread->patched = call->patched;
 	thread->inner_block = NULL;
 	result = allocate(call, &block);
@@ -99,16 +99,18 @@ static never_inline uint64_t allocates_recorded(const struct patched_call *call)
 
 static never_inline uint64_t allocates_live(const struct patched_call *call)
 {
-	uint64_t sp = ARCH_PATCHED_CALLER().sp, result;
+	struct arch_mark caller = ARCH_PATCHED_MARK();
 	struct thread *thread = thread_self;
+	uint64_t result;
 	void *block;
 
-	guard_open(thread, sp);
+	guard_open(thread, caller);
 	thread->patched = call->patched;
 	thread->inner_block = NULL;
 	admission_hold(&thread->admission);
 	result = allocate(call, &block);
-	live_allocates_here(thread, sp, thread->inner_block != block ? block : NULL, size_in(call));
+	live_allocates_here(thread, caller, thread->inner_block != block ? block : NULL,
+			    size_in(call));
 	thread->patched = NULL;
 	guard_close(thread);
 	return result;
@@ -203,7 +205,7 @@ static never_inline uint64_t frees_open(const struct patched_call *call, void *b
 	struct thread *thread = thread_self;
 	uint64_t result;
 
-	guard_open(thread, state.sp);
+	guard_open(thread, arch_mark(&state));
 	thread->patched = call->patched;
 	thread->outer_block = block;
 	if (unlikely(live_way))

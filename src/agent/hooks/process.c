@@ -22,7 +22,7 @@ static void write_plain(const struct fact_record *record)
 {
 	struct thread *thread = thread_self;
 	struct signal_bracket bracket;
-	uint64_t outer;
+	struct arch_mark outer;
 
 	if (!thread || !thread->cursor || thread->busy || process_is_borrowed())
 		return;

@@ -164,7 +164,7 @@ static void record_unseen(const char *program, const char *why)
 	struct thread *thread = thread_self;
 	struct signal_bracket bracket;
 	struct text text;
-	uint64_t outer;
+	struct arch_mark outer;
 
 	// A child that executes before it allocates has no recording, and begins none for this: it
 	// might have no place for it. A live table says it, too, but an exec ends it without a

@@ -18,7 +18,7 @@ void fork_begin(struct fork *fork)
 	struct thread *thread = thread_self;
 
 	// Only a signal handler forks while its thread is in a hook.
-	fork->thread = thread && thread->outer ? thread : NULL;
+	fork->thread = thread && thread->outer.sp ? thread : NULL;
 	if (!fork->thread)
 		return;
 	fork->outer = thread->outer;
@@ -67,7 +67,7 @@ static void end_kept(struct fork *fork, bool child)
 }
 
 /* The interrupted hook's event belongs to the parent's heap: without a slot it is not written. */
-static void put_guard_back(struct thread *thread, uint64_t outer)
+static void put_guard_back(struct thread *thread, struct arch_mark outer)
 {
 	thread->outer = outer;
 	thread->resync = 1; // nothing else of the thread may be used

@@ -27,14 +27,15 @@
 #include <stdint.h>
 
 #include "agent/ground/signal_bracket.h"
+#include "agent/unwind/arch.h"
 
 struct thread;
 struct trace_chunk;
 
 struct fork {
-	struct thread *thread; /* the calling thread if it is in a hook, else NULL */
-	uint64_t outer;        /* its guard */
-	bool kept;             /* the hook was writing */
+	struct thread *thread;  /* the calling thread if it is in a hook, else NULL */
+	struct arch_mark outer; /* its guard */
+	bool kept;              /* the hook was writing */
 	struct signal_bracket bracket;
 	struct trace_chunk *slot;
 	size_t slot_size;

@@ -62,7 +62,7 @@ void process_end_held_back(void)
 {
 	struct thread *thread = thread_self;
 	bool lent = !thread || !thread->cursor || thread->busy;
-	uint64_t outer = 0;
+	struct arch_mark outer = {0};
 
 	thread = lent ? thread_lend() : thread;
 	if (!thread)
@@ -84,7 +84,8 @@ void process_end_held_back(void)
 static void write_end(struct thread *thread, enum trace_end reason, int status)
 {
 	struct fact_record record = {.kind = TRACE_RECORD_END, .has_time = true}, sample;
-	uint64_t now = 0, outer;
+	struct arch_mark outer;
+	uint64_t now = 0;
 
 	if (!thread || !thread->cursor)
 		return;

@@ -105,7 +105,7 @@ static void thread_ends(void *value)
 {
 	struct thread *thread = thread_self;
 	struct signal_bracket bracket;
-	uint64_t outer;
+	struct arch_mark outer;
 
 	if (thread != value || thread == &starting || !thread->cursor || thread->busy)
 		return;
@@ -139,7 +139,7 @@ void thread_do(void (*work)(struct thread *thread))
 {
 	struct thread *thread = thread_self;
 	struct signal_bracket bracket;
-	uint64_t outer;
+	struct arch_mark outer;
 
 	if (!thread || !thread->cursor || thread->busy)
 		return;
@@ -289,7 +289,7 @@ static void forget_parent(struct thread *thread)
 void thread_renew_slow(struct thread *thread)
 {
 	struct handler_queue pending;
-	uint64_t outer = thread->outer;
+	struct arch_mark outer = thread->outer;
 	uint8_t busy = thread->busy;
 	struct thread *begun;
 	struct signal_bracket bracket;
@@ -312,7 +312,7 @@ struct thread *thread_begin_slow(bool for_event)
 	struct thread *begun;
 	struct signal_bracket bracket;
 
-	if (thread == &starting || (thread && thread->outer && thread->busy))
+	if (thread == &starting || (thread && thread->outer.sp && thread->busy))
 		return NULL;
 	signal_bracket_begin(&bracket);
 	thread = thread_self; // a handler may have come first

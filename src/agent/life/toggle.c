@@ -17,7 +17,7 @@ static int lock_owner; // atomic, a process id; 0: free
 static void write_or_keep(struct thread *thread, const struct fact_record *record)
 {
 	struct event event = {.operation = record->kind, .ticks = record->ticks};
-	uint64_t outer;
+	struct arch_mark outer;
 
 	if (thread->busy) {
 		handler_queue_add(thread, &event, NULL);

@@ -184,8 +184,8 @@ static inline void stackless_here(struct thread *thread, uint64_t address, uint6
 	}
 }
 
-static never_inline void with_stack_here(struct thread *thread, uint64_t sp, uint64_t address,
-					 uint64_t size)
+static never_inline void with_stack_here(struct thread *thread, struct arch_mark caller,
+					 uint64_t address, uint64_t size)
 {
 	struct unwind_state state;
 	struct live *live;
@@ -193,21 +193,21 @@ static never_inline void with_stack_here(struct thread *thread, uint64_t sp, uin
 	thread_begin_record(thread);
 	live = process->live;
 	if (is_here(thread, live) && live_wants(thread, size, false)) {
-		state = arch_caller_at(sp);
+		state = arch_marked(caller);
 		add_with_stack(thread, live, address, size, &state);
 	}
 	thread_end_record(thread);
 }
 
-never_inline void live_allocates_here(struct thread *thread, uint64_t sp, const void *block,
-				      uint64_t size)
+never_inline void live_allocates_here(struct thread *thread, struct arch_mark caller,
+				      const void *block, uint64_t size)
 {
 	if (unlikely(!block))
 		return;
 	if (config_stackless())
 		stackless_here(thread, (uint64_t)block, size);
 	else
-		with_stack_here(thread, sp, (uint64_t)block, size);
+		with_stack_here(thread, caller, (uint64_t)block, size);
 }
 
 static void end_block(struct thread *thread, struct live *live, uint64_t address)
@@ -230,7 +230,7 @@ static never_inline void ends_here_slow(struct thread *thread, uint64_t address)
 {
 	struct live *live = process->live;
 
-	if (is_here(thread, live) && thread->outer) // as in record_sink.c
+	if (is_here(thread, live) && thread->outer.sp) // as in record_sink.c
 		end_block(thread, live, address);
 	thread_end_record(thread);
 }
@@ -246,7 +246,8 @@ never_inline void live_ends_here(struct thread *thread, const void *block)
 	thread_begin_record(thread);
 	live = exact_table(thread);
 	own = thread->live;
-	if (likely(live && thread->outer) && live_take_fast(own, live, (uint64_t)block, &known)) {
+	if (likely(live && thread->outer.sp) &&
+	    live_take_fast(own, live, (uint64_t)block, &known)) {
 		live_count_end_as(true, &own->sums, live, &known, (struct weight){1, known.size});
 		thread_end_record(thread);
 	} else {

@@ -43,11 +43,11 @@ static inline bool live_passes_over_resize(struct thread *thread, const void *ol
 }
 
 /*
- * A call that was not passed over. sp: the stack pointer of the hook's caller, as guard_open() got
- * it. (thread->outer may be another hook's by now: the program may switch stacks in the real
- * function.) block may be NULL.
+ * A call that was not passed over. caller: the hook's, as guard_open() got it. (thread->outer may
+ * be another hook's by now: the program may switch stacks in the real function.) block may be NULL.
  */
-void live_allocates_here(struct thread *thread, uint64_t sp, const void *block, uint64_t size);
+void live_allocates_here(struct thread *thread, struct arch_mark caller, const void *block,
+			 uint64_t size);
 void live_ends_here(struct thread *thread, const void *block);
 
 #endif

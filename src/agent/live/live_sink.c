@@ -331,7 +331,7 @@ static void end_here(struct thread *thread, uint8_t operation, uint64_t ticks, u
 {
 	if (!thread->cursor)
 		event_lose(thread);
-	else if (likely(thread->outer))
+	else if (likely(thread->outer.sp))
 		live_frees(thread, address);
 }
 

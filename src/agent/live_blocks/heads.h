@@ -4,8 +4,8 @@
  *
  *   map ──► top ──► middle: 8192 pointers ──► leaf: 256 heads, in the recording
  *
- * A leaf is made once and stays. Addresses are those of blocks: multiples of 8 below 1 << 47. Other
- * addresses have no head.
+ * A leaf is made once and stays. Addresses are those of blocks: multiples of 8 below 1 <<
+ * ARCH_ADDRESS_BITS. Other addresses have no head.
  *
  * Any thread, async-signal-safe.
  */
@@ -16,11 +16,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "agent/arch/machine.h"
 #include "base/compiler.h"
 #include "trace/live.h"
 
-#define HEADS_ADDRESS_BITS 47
-#define HEADS_MIDDLE_BITS  13
+#define HEADS_MIDDLE_BITS 13
 
 struct heads_middle {
 	struct heads_middle *next; /* the one that was made before this one, for any map */
@@ -37,7 +37,7 @@ struct heads {
 /* Rotate right by 3: if the address is no multiple of 8, a high bit is set and the test fails. */
 static inline bool heads_has_place(uint64_t address)
 {
-	return likely(!((address >> 3 | address << 61) >> (HEADS_ADDRESS_BITS - 3)));
+	return likely(!((address >> 3 | address << 61) >> (ARCH_ADDRESS_BITS - 3)));
 }
 
 static inline uint32_t *heads_in(uint32_t *leaf, unsigned int map, uint64_t address)
@@ -79,13 +79,12 @@ struct heads_window {
 struct heads_near {
 	struct heads_window windows[2];
 };
-#define HEADS_WINDOW_BITS  (live_leaf_bits(LIVE_MAP_SMALL) + HEADS_MIDDLE_BITS)
-#define HEADS_MAPPINGS_BIT 45 /* 0 where Linux puts the heap, 1 where it puts mappings */
+#define HEADS_WINDOW_BITS (live_leaf_bits(LIVE_MAP_SMALL) + HEADS_MIDDLE_BITS)
 
 /* heads_find() for small blocks by that cache. NULL: the address lies elsewhere, or has no head. */
 static inline uint32_t *heads_near_find(const struct heads_near *near, uint64_t address)
 {
-	const struct heads_window *window = &near->windows[address >> HEADS_MAPPINGS_BIT & 1];
+	const struct heads_window *window = &near->windows[address >> ARCH_MAPPINGS_BIT & 1];
 	const struct heads_middle *middle = __atomic_load_n(&window->middle, __ATOMIC_RELAXED);
 	uint32_t *leaf;
 

@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 #include "allocators/function_names.h"
-#include "allocators/x86_64/entry.h"
+#include "allocators/entry.h"
 
 struct patched;
 

@@ -45,7 +45,7 @@ static void take_end(struct thread *thread, uint8_t operation, uint64_t ticks, u
 	// recording.
 	if (!thread->cursor)
 		return event_lose(thread);
-	if (!thread->outer || (thread->selective && !admission_keeps(thread, &event)))
+	if (!thread->outer.sp || (thread->selective && !admission_keeps(thread, &event)))
 		return;
 	state = thread_caller(thread);
 	event_write_end(thread, &event, &state);

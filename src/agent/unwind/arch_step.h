@@ -2,10 +2,8 @@
 #ifndef MALLOW_AGENT_UNWIND_ARCH_STEP_H
 #define MALLOW_AGENT_UNWIND_ARCH_STEP_H
 
-#if defined(__x86_64__)
-#include "agent/unwind/x86_64/step.h"
-#else
-#error "no unwinder for this architecture"
-#endif
+#include "agent/unwind/arch.h"
+
+#include UNWIND_FILE(step.h)
 
 #endif

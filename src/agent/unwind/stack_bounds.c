@@ -296,7 +296,7 @@ bool stack_bounds_can_read(const struct unwind_stack *stack, uint64_t start, uin
 
 never_inline uint64_t stack_bounds_end_slow(struct unwind_stack *stack, uint64_t sp)
 {
-	uint64_t page = page_of(sp), below = page_of(sp - STACK_RED_ZONE);
+	uint64_t page = page_of(sp), below = page_of(sp - ARCH_RED_ZONE);
 	uint64_t start, end;
 
 	if (!is_known(page) || (!is_known(below) && !learn_page(below)))

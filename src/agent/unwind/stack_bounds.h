@@ -22,16 +22,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "agent/unwind/arch.h"
 #include "agent/unwind/unwind.h"
 #include "base/compiler.h"
 
 #define STACK_PAGE 4096 /* no system has smaller pages */
-
-/*
- * The ABI's red zone: an interrupted leaf function may keep words up to this far below sp. A step
- * may read as far below, for the fp of a plain rule.
- */
-#define STACK_RED_ZONE 128
 
 /* See stack_bounds_end(). */
 uint64_t stack_bounds_end_slow(struct unwind_stack *stack, uint64_t sp);
@@ -47,7 +42,7 @@ static inline uint64_t stack_bounds_end(struct unwind_stack *stack, uint64_t sp)
 	uint64_t start = known & ~(uint64_t)(STACK_PAGE - 1);
 	uint64_t size = (known & (STACK_PAGE - 1)) * STACK_PAGE;
 
-	if (likely(sp - STACK_RED_ZONE - start < size))
+	if (likely(sp - ARCH_RED_ZONE - start < size))
 		return start + size;
 	return stack_bounds_end_slow(stack, sp);
 }

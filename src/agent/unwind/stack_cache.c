@@ -235,11 +235,13 @@ put_words(struct stack_cache *cache, struct crossing *crossing, const struct out
 		return;
 	}
 	if (outer->needs_fp && slot != 0) {
-		*word++ = (struct stack_word){outer->sp - slot * 8, outer->fp};
+		*word++ = (struct stack_word){step_fp_place(rule, frame->sp, frame->fp, outer->sp),
+					      outer->fp};
 		outer->words++;
 		outer->needs_fp = false;
 	}
-	*word = (struct stack_word){outer->sp - 8, outer->pc};
+	*word = (struct stack_word){step_ra_place(rule, frame->sp, frame->fp, outer->sp),
+				    outer->pc};
 	outer->words++;
 	outer->needs_fp |= !(rule & RULE_BASE_SP);
 }

@@ -18,15 +18,29 @@
 		.fp = *(const uint64_t *)__builtin_frame_address(0),                               \
 	})
 
-/* The same for a hook that arch/patched_entry.h has called: the caller of the patched function. */
-#define ARCH_PATCHED_CALLER() arch_caller_at(*(const uint64_t *)__builtin_frame_address(0) + 16)
+/* What is kept while a hook runs, to know its caller again: sp is enough. */
+struct arch_mark {
+	uint64_t sp; /* 0: of no hook */
+};
 
-/* The same, used deeper inside, from the caller's stack pointer. */
-static inline struct unwind_state arch_caller_at(uint64_t sp)
+/* That of the caller of the function in which this is used. */
+#define ARCH_MARK() ((struct arch_mark){.sp = (uint64_t)__builtin_frame_address(0) + 16})
+
+static inline struct arch_mark arch_mark(const struct unwind_state *caller)
 {
-	const uint64_t *frame = (const uint64_t *)sp - 2;
-
-	return (struct unwind_state){.pc = frame[1], .sp = sp, .fp = frame[0]};
+	return (struct arch_mark){.sp = caller->sp};
 }
+
+static inline struct unwind_state arch_marked(struct arch_mark mark)
+{
+	const uint64_t *frame = (const uint64_t *)mark.sp - 2;
+
+	return (struct unwind_state){.pc = frame[1], .sp = mark.sp, .fp = frame[0]};
+}
+
+/* For a hook that arch/patched_entry.h has called: the caller of the patched function. */
+#define ARCH_PATCHED_MARK()                                                                        \
+	((struct arch_mark){.sp = *(const uint64_t *)__builtin_frame_address(0) + 16})
+#define ARCH_PATCHED_CALLER() arch_marked(ARCH_PATCHED_MARK())
 
 #endif

@@ -11,6 +11,12 @@
 
 #define ARCH_ELF_MACHINE 62 /* EM_X86_64 */
 
+/*
+ * The ABI's red zone: an interrupted leaf function may keep words up to this far below sp. A step
+ * may read as far below, for the fp of a plain rule.
+ */
+#define ARCH_RED_ZONE 128
+
 #define ARCH_DWARF_FP        6  /* rbp */
 #define ARCH_DWARF_SP        7  /* rsp */
 #define ARCH_DWARF_PC        16 /* the return address column */

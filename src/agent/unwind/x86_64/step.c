@@ -52,7 +52,7 @@ static bool load(struct crossing *crossing, uint64_t address, uint64_t *ret)
 static bool load_word(const struct walk *walk, struct crossing *crossing, uint64_t address,
 		      uint64_t *ret)
 {
-	return address >= walk->sp - STACK_RED_ZONE && load(crossing, address, ret);
+	return address >= walk->sp - ARCH_RED_ZONE && load(crossing, address, ret);
 }
 
 /* Offset of DWARF's register n in the saved context, in bytes. */

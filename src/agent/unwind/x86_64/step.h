@@ -108,6 +108,17 @@ static inline __attribute__((always_inline)) bool step_is_plain(const struct wal
 	return likely(*cfa > walk->sp && *cfa <= walk->limit);
 }
 
+/* Where such a rule finds the return address, and the caller's fp if the slot is not 0. */
+static inline uint64_t step_ra_place(unsigned rule, uint64_t sp, uint64_t fp, uint64_t cfa)
+{
+	return cfa - 8;
+}
+
+static inline uint64_t step_fp_place(unsigned rule, uint64_t sp, uint64_t fp, uint64_t cfa)
+{
+	return cfa - (rule >> RULE_SLOT_SHIFT & RULE_SLOT_MASK) * 8;
+}
+
 /* The step by such a rule. */
 static inline __attribute__((always_inline)) enum step step_plain(struct walk *walk, unsigned rule,
 								  uint64_t cfa)
