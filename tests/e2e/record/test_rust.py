@@ -1,4 +1,5 @@
 """The crate in rust/: what a Rust program tells mallow, and asks it about itself."""
+import json
 import re
 import shutil
 import subprocess
@@ -77,7 +78,7 @@ def cargo(tmp_path_factory):
 
     def build(name, main, *options, dependencies="", profile="", skip=False):
         project = folder / name
-        (project / "src").mkdir(parents=True)
+        (project / "src").mkdir(parents=True, exist_ok=True)
         (project / "src" / "main.rs").write_text(main)
         (project / "Cargo.toml").write_text(f'[package]\nname = "{name}"\nversion = "0.1.0"\nedition = "2021"\n[dependencies]\n'
                                             f'mallow = {{ path = "../mallow" }}\n{dependencies}\n[profile.release]\ndebug = 1\n{profile}\n')
@@ -123,6 +124,57 @@ def test_static(cargo, agent, record):
                     "-C", "linker=gcc", "-C", "link-arg=-fuse-ld=bfd", *[f"-Clink-arg={flag}" for flag in options],
                     "-L", f"native={agent.parent}", "-l", "static:+whole-archive=mallow")
     check_bump(record([program], linked=True))
+
+
+# What bytehound's own tests of jemalloc in Rust programs do.
+SEVEN = """
+use std::alloc::{alloc, alloc_zeroed, dealloc, realloc, Layout};
+use std::hint::black_box;
+
+#[global_allocator]
+static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
+
+extern "C" {
+    fn malloc(size: usize) -> *mut u8;
+    #[link_name = "realloc"]
+    fn c_realloc(block: *mut u8, size: usize) -> *mut u8;
+    fn free(block: *mut u8);
+}
+
+fn bytes(size: usize) -> Layout {
+    Layout::from_size_align(size, 1).unwrap()
+}
+
+fn main() {
+    unsafe {
+        black_box(alloc(bytes(10)));
+        let freed = black_box(alloc(bytes(100)));
+        let grown = black_box(alloc(bytes(1000)));
+        black_box(realloc(grown, bytes(1000), 10000));
+        black_box(alloc_zeroed(bytes(100000)));
+        dealloc(freed, bytes(100));
+        let of_c = black_box(malloc(200));
+        free(black_box(c_realloc(of_c, 400)));
+    }
+}
+"""
+
+
+@pytest.mark.parametrize("features", [[], ["unprefixed_malloc_on_supported_platforms"]])
+def test_seven_blocks(features, cargo, record):
+    """All seven are seen, wherever jemalloc is: under a prefix or as malloc, and in a program that is one unit."""
+    for lto in ("false", '"fat"'):
+        program = cargo(f"seven{len(features)}", SEVEN, "--config", f"profile.release.lto={lto}", skip=True,
+                        dependencies=f"tikv-jemallocator = {{ version = \"0.6\", features = {json.dumps(features)} }}")
+        recorded = record([program], bare=False)
+        dump = recorded.tool("trace", "dump", recorded.path).stdout
+        blocks = re.findall(r" (\w+) 0x[0-9a-f]+ (?:old=0x[0-9a-f]+ )?size=(10|100|1000|10000|100000|200|400) ", dump)
+        assert [int(size) for _, size in blocks] == [10, 100, 1000, 10000, 100000, 200, 400]
+        freed = [line for line in dump.splitlines() if " free " in line]
+        assert len(freed) >= 2
+        [patched] = recorded.info_json["patched"]
+        assert (patched["name"], patched["not_patched"]) == ("jemalloc", 0) and recorded.info_json["unseen"] == []
+        recorded.path.unlink()
 
 
 def test_reports(cargo, agent, mallow):

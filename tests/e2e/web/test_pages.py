@@ -287,7 +287,7 @@ def test_processes(browse, serve, tool, compile_sample, tmp_path):
 @pytest.mark.long
 def test_two_thousand_recordings(browse, serve, record, compile_sample, tmp_path):  # noqa: F811
     """The choice of recordings is a tree with a search, by keyboard alone, too."""
-    data = bytearray(record([compile_sample("totals")], check=False).path.read_bytes())
+    data = bytearray(record([compile_sample("totals")], bare=False, check=False).path.read_bytes())
     for number in range(2000):
         data[16:32] = (number + 1).to_bytes(16, "little")
         folder = tmp_path / f"day{number // 500}"
