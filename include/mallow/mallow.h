@@ -198,7 +198,9 @@ static inline void *mallow_call_allocate(void *(*allocate)(void *argument), void
 		       : allocate(argument);
 }
 
-/* reallocate moves old, or changes its size: returns it or the new block; NULL: old is as it was.
+/*
+ * reallocate moves old, or changes its size: returns it or the new block. NULL: old is as it was
+ * or, if size is 0, freed.
  */
 static inline void *mallow_call_reallocate(void *(*reallocate)(void *argument), void *argument,
 					   void *old, size_t size)
@@ -208,7 +210,7 @@ static inline void *mallow_call_reallocate(void *(*reallocate)(void *argument), 
 		       : reallocate(argument);
 }
 
-/* release frees block. */
+/* release frees block. NULL: nothing is recorded. */
 static inline void mallow_call_free(void (*release)(void *argument), void *argument, void *block)
 {
 	if (mallow_api_call_free)

@@ -30,7 +30,7 @@ impl<F: Copy> Function<F> {
         return unsafe {
             *(self as *const Self)
                 .cast::<u8>()
-                .offset(self.distance as isize)
+                .wrapping_offset(self.distance as isize)
                 .cast::<Option<F>>()
         };
         #[cfg(not(target_arch = "x86_64"))]

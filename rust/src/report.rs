@@ -1,13 +1,16 @@
 //! Reports of what is live, with `MALLOW_MODE=live`: docs/api.md. Without that mode there are none.
 
 use crate::agent::agent;
+use std::any::Any;
 use std::collections::HashMap;
 use std::ffi::{CStr, CString};
 use std::fmt;
 use std::io::{self, Read};
+use std::net::Shutdown;
 use std::os::raw::{c_char, c_int, c_void};
 use std::os::unix::io::AsRawFd;
 use std::os::unix::net::UnixStream;
+use std::panic::{catch_unwind, resume_unwind, AssertUnwindSafe};
 
 #[repr(C)]
 pub struct RawReport<T> {
@@ -185,21 +188,46 @@ pub fn thread_report() -> Option<ThreadReport> {
 }
 
 /// The call stacks for which `filter` returns true, without names. None: there is no table of live
-/// memory. `filter` must not panic.
-pub fn sites<F: FnMut(&Site) -> bool>(mut filter: F) -> Option<Vec<Site>> {
+/// memory.
+pub fn sites<F: FnMut(&Site) -> bool>(filter: F) -> Option<Vec<Site>> {
+    struct Filter<F> {
+        filter: F,
+        panic: Option<Box<dyn Any + Send>>,
+    }
+    // A panic must not pass through the agent's functions: it waits until they have returned.
     unsafe extern "C" fn run<F: FnMut(&Site) -> bool>(
         raw: *const RawSite,
-        filter: *mut c_void,
+        argument: *mut c_void,
     ) -> c_int {
-        (*filter.cast::<F>())(&site(&*raw)).into()
+        let argument = &mut *argument.cast::<Filter<F>>();
+        if argument.panic.is_some() {
+            return 0;
+        }
+        let filter = &mut argument.filter;
+        catch_unwind(AssertUnwindSafe(|| filter(&site(&*raw)))).map_or_else(
+            |panic| {
+                argument.panic = Some(panic);
+                0
+            },
+            c_int::from,
+        )
     }
     let (make, free) = (agent().site_report.get()?, agent().site_report_free.get()?);
+    let mut filter = Filter {
+        filter,
+        panic: None,
+    };
 
     unsafe {
-        let raw = make(run::<F>, (&mut filter as *mut F).cast()).as_ref()?;
-        let sites = raw.iter().map(|raw| site(raw)).collect();
-        free(raw as *const RawSiteReport as *mut RawSiteReport);
-        Some(sites)
+        let raw = make(run::<F>, (&mut filter as *mut Filter<F>).cast()).as_ref();
+        let sites = raw.map(|raw| raw.iter().map(|raw| site(raw)).collect());
+        if let Some(raw) = raw {
+            free(raw as *const RawSiteReport as *mut RawSiteReport);
+        }
+        if let Some(panic) = filter.panic {
+            resume_unwind(panic);
+        }
+        sites
     }
 }
 
@@ -235,14 +263,18 @@ pub fn export(format: &str) -> io::Result<Vec<u8>> {
     };
     let export = agent().export.get().ok_or_else(failed)?;
     let format = CString::new(format)?;
-    let (mut reader, writer) = UnixStream::pair()?;
+    let (reader, writer) = UnixStream::pair()?;
     let mut bytes = Vec::new();
 
     std::thread::scope(|scope| {
         // The call returns when all is written, so somebody else reads.
-        let reading = scope.spawn(|| reader.read_to_end(&mut bytes));
+        let reading = scope.spawn(|| {
+            let mut reader = reader; // closed if reading fails: then the tool's writes fail, too
+            reader.read_to_end(&mut bytes)
+        });
         let result = unsafe { export(format.as_ptr(), writer.as_raw_fd()) };
-        drop(writer);
+        // A child of another thread's fork may have a copy: closing would not be the end.
+        writer.shutdown(Shutdown::Write)?;
         reading.join().map_err(|_| failed())??;
         if result == 0 {
             Ok(())

@@ -30,17 +30,21 @@ static const struct patched memalign_like = HANDED_OVER(allocates, MEMALIGN);
 static const struct patched realloc_like = HANDED_OVER(resizes, REALLOC_NULL);
 static const struct patched free_like = HANDED_OVER(frees, FREE);
 
-/* Notes in the recording that there are such calls: its reader may find an allocator and no hooks.
+/*
+ * Returns the block. Notes in the recording that there are such calls: its reader may find an
+ * allocator that has no hooks. (The first call of all begins the recording.)
  */
-static void note(void)
+static void *recorded(uint64_t block)
 {
 	struct trace_header *header;
 
-	if (process_state() != PROCESS_RECORDING)
-		return;
-	header = process->header;
-	if (unlikely(!(__atomic_load_n(&header->flags, __ATOMIC_RELAXED) & TRACE_HANDS_OVER)))
-		__atomic_fetch_or(&header->flags, TRACE_HANDS_OVER, __ATOMIC_RELAXED);
+	if (process_state() == PROCESS_RECORDING) {
+		header = process->header;
+		if (unlikely(!(__atomic_load_n(&header->flags, __ATOMIC_RELAXED) &
+			       TRACE_HANDS_OVER)))
+			__atomic_fetch_or(&header->flags, TRACE_HANDS_OVER, __ATOMIC_RELAXED);
+	}
+	return (void *)block;
 }
 
 EXPORT void *mallow_api_call_allocate(void *(*allocate)(void *argument), void *argument,
@@ -51,8 +55,7 @@ EXPORT void *mallow_api_call_allocate(void *(*allocate)(void *argument), void *a
 		.arguments = {(uint64_t)allocate, (uint64_t)argument, size, alignment},
 	};
 
-	note();
-	return (void *)hooks_of_patched.allocates(&call);
+	return recorded(hooks_of_patched.allocates(&call));
 }
 
 EXPORT void *mallow_api_call_reallocate(void *(*reallocate)(void *argument), void *argument,
@@ -63,7 +66,7 @@ EXPORT void *mallow_api_call_reallocate(void *(*reallocate)(void *argument), voi
 		.arguments = {(uint64_t)reallocate, (uint64_t)argument, (uint64_t)old, size},
 	};
 
-	return (void *)hooks_of_patched.resizes(&call);
+	return recorded(hooks_of_patched.resizes(&call));
 }
 
 EXPORT void mallow_api_call_free(void (*release)(void *argument), void *argument, void *block)

@@ -27,6 +27,18 @@ static bool is_nested_in_patched(const struct thread *thread, uint64_t pc)
 }
 
 /*
+ * Where the frame of a patched function cannot be found, its code has no unwind tables, or it was
+ * left by longjmp. It is taken for the first where its allocator calls from just below the hook.
+ * Of a call that is handed over nobody knows where its code lies.
+ */
+static bool is_nested_near_patched(const struct thread *thread, const struct guard_call *call)
+{
+	return call->state.sp < thread->outer.sp &&
+	       thread->outer.sp - call->state.sp < NESTED_REACH && thread->patched &&
+	       thread->patched->entry && is_nested_in_patched(thread, call->state.pc);
+}
+
+/*
  * The thread is in the middle of an event: a handler has interrupted the agent. The call's event
  * must wait, but for that of a call which is itself a part of one that waits.
  */
@@ -62,9 +74,8 @@ static struct thread *enter_again(struct thread *thread, struct guard_call *call
 	}
 	switch (unwind_find_frame(&call->state, thread_bounds(thread, &none), thread->outer.sp)) {
 	case UNWIND_NOT_FOUND:
-		if (!thread->busy && (is_nested_unseen(thread, call) ||
-				      (thread->outer.sp - call->state.sp < NESTED_REACH &&
-				       is_nested_in_patched(thread, call->state.pc)))) {
+		if (!thread->busy &&
+		    (is_nested_unseen(thread, call) || is_nested_near_patched(thread, call))) {
 			call->nested_in = thread;
 			return NULL;
 		}
@@ -78,6 +89,7 @@ static struct thread *enter_again(struct thread *thread, struct guard_call *call
 			thread->busy = 0;
 			thread->resync = 1;
 			thread->pending.used = 0;
+			thread->waiting.sp = 0;
 			if (thread->forked)
 				thread->cursor = NULL; // begins anew
 		}

@@ -248,7 +248,8 @@ static uint64_t hook_frees(const struct patched_call *call)
 {
 	void *block = (void *)argument(call, call->patched->function->pointer);
 
-	if (!block || (unlikely(live_way) && live_passes_over_end(block)))
+	// What is handed over may call other hooks.
+	if (!block || (unlikely(live_way) && call->patched->entry && live_passes_over_end(block)))
 		return function_behind(call);
 	if (guard_is_open(thread_self))
 		return frees_open(call, block);

@@ -29,9 +29,7 @@ struct unseen {
 
 /* An allocator whose functions were patched, so that its blocks are recorded. */
 struct patched_object {
-	/* How many were, and how many could not be. None of both: the program hands its calls over.
-	 */
-	uint64_t functions, refused;
+	uint64_t functions, refused; /* how many were, and how many could not be */
 	const char *object, *name;
 	const char *why; /* those that could not be: "malloc: it is shorter than a jump; free: …" */
 };

@@ -130,14 +130,6 @@ static bool is_patched(const struct sight *sight, const char *path)
 	return false;
 }
 
-/* Whether that is the program, and it hands calls of its allocator over. */
-static bool hands_over(const struct sight *sight, const char *object)
-{
-	const struct recording_facts *facts = &sight->recording->facts;
-
-	return facts->hands_over && strcmp(object, facts->program) == 0;
-}
-
 /*
  * Adds an allocator that is in a module. Calls of a library's exported malloc() come to us, as all
  * calls of malloc() do; those of the program's do not. mallow attach sees whatever has symbols.
@@ -159,15 +151,7 @@ static struct err *add_module(struct sight *sight, const struct recorded_module 
 	unseen.kind = found.provides ? TRACE_UNSEEN_OWN_MALLOC : TRACE_UNSEEN_LINKED;
 	unseen.name = arena_text(&sight->arena, found.name);
 	unseen.symbol = found.provides ? "malloc" : arena_text(&sight->arena, found.symbol);
-	if (!unseen.name || !unseen.symbol)
-		return err_no_memory();
-	if (!found.provides && hands_over(sight, module->path)) {
-		const struct patched_object over = {
-			.object = module->path, .name = unseen.name, .why = ""};
-
-		return vec_push(&sight->patched, over) ? NULL : err_no_memory();
-	}
-	return add(sight, &unseen);
+	return unseen.name && unseen.symbol ? add(sight, &unseen) : err_no_memory();
 }
 
 /*
@@ -189,8 +173,7 @@ static struct err *add_patched(struct sight *sight, const struct patched_object 
 			return NULL;
 	if (!vec_push(&sight->patched, *patched))
 		return err_no_memory();
-	return patched->refused && !hands_over(sight, patched->object) ? add(sight, &refused)
-								       : NULL;
+	return patched->refused ? add(sight, &refused) : NULL;
 }
 
 /* The program itself, if no module is it: recordings of older agents have only what was called. */

@@ -78,6 +78,11 @@ void unseen_put(struct buf *buf, const struct recording_facts *facts, const stru
 			buf_text(buf, "by its messages, for it has no symbols");
 		buf_text(buf, "): what that serves");
 		put_most(buf, unseen);
+		if (facts && facts->hands_over) {
+			buf_text(buf,
+				 " is seen where the program hands calls over, and only there");
+			return;
+		}
 		buf_text(buf, " is not seen, and all numbers are without it. Built with the "
 			      "system's malloc (in Rust: without #[global_allocator]) it is");
 		if (*unseen->symbol)
@@ -102,7 +107,10 @@ void unseen_put(struct buf *buf, const struct recording_facts *facts, const stru
 		put_between(buf, "", unseen->name, ", ");
 		buf_text(buf, "with functions that could not be patched");
 		put_between(buf, " (", unseen->symbol, ")");
-		buf_text(buf, ": what these serve is not seen");
+		buf_text(buf, facts && facts->hands_over
+				      ? ": what these serve is seen where the program hands calls "
+					"over, and only there"
+				      : ": what these serve is not seen");
 		return;
 	case TRACE_UNSEEN_FREES:
 		buf_text(buf, " gives blocks back by ways that are not seen");
@@ -210,15 +218,12 @@ void patched_write(struct buf *buf, const struct style *style, const struct reco
 		cleanup(buf_deinit) struct buf text = BUF_EMPTY;
 		const char *string;
 
-		if (!list[i].functions && !facts->hands_over)
+		if (!list[i].functions)
 			continue;
 		put_between(&text, "", list[i].name, " in ");
 		put_object(&text, facts, list[i].object);
-		if (list[i].functions)
-			buf_printf(&text, " is recorded, by %s patched at the entry",
-				   format_counted(list[i].functions, "function", false).text);
-		else
-			buf_text(&text, " is recorded where the program hands its calls over");
+		buf_printf(&text, " is recorded, by %s patched at the entry",
+			   format_counted(list[i].functions, "function", false).text);
 		string = buf_string(&text);
 		if (!string && !buf->failure)
 			buf->failure = text.failure;

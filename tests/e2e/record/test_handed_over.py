@@ -190,6 +190,41 @@ def test_operators_of_handlers(tmp_path, record):
     assert not [one for one in report["findings"] if one["kind"] in ("mismatched", "double_free", "unknown_free")]
 
 
+# Leaves the allocator by longjmp once, and goes on. What is allocated next is recorded, from the same frame
+# and from deeper ones.
+LEAVES = r"""
+#include <mallow/mallow.h>
+#include <setjmp.h>
+#include <stdlib.h>
+static jmp_buf out;
+static void *leave(void *argument) { longjmp(out, 1); return argument; }
+static void *take(void *argument) { return malloc((size_t)argument); }
+static void release(void *block) { free(block); }
+static __attribute__((noinline)) void parse(void)
+{
+	void *block = mallow_call_allocate(take, (void *)100, 100, 0);
+
+	free(malloc(10));
+	mallow_call_free(release, block, block);
+}
+int main(void)
+{
+	if (!setjmp(out))
+		mallow_call_allocate(leave, NULL, 100, 0);
+	for (int i = 0; i < 1000; i++)
+		parse();
+	return 0;
+}
+"""
+
+
+def test_left_by_longjmp(tmp_path, record):
+    (tmp_path / "leaves.c").write_text(LEAVES)
+    subprocess.run([need("gcc"), "-O1", "-fno-builtin", "-o", tmp_path / "leaves", tmp_path / "leaves.c", *PRELOADED], check=True)
+    report = record([tmp_path / "leaves"]).report_json
+    assert report["calls"] == 2000 and report["leaked_blocks"] == 0
+
+
 def test_stacks(program, record, tool):
     """They begin with the call that is handed over; what failed has one, too."""
     path = record([program, "5000"]).path
@@ -202,6 +237,22 @@ def test_stacks(program, record, tool):
     assert dump.count(" memalign ") == 2500 and "alignment=64" in dump
     [failed] = [line for line in dump.splitlines() if " failed " in line]
     assert f"size={1 << 30}" in failed
+
+
+def test_said(build, record):
+    """Where an allocator would be said to be unseen, it is said that some of its calls are handed over; a call
+    of any kind tells that."""
+    source = "void *_rjem_malloc(unsigned long size) { return take(&(struct wanted){0, size, 0}); }\n" \
+             "void _rjem_sdallocx(void *block) { release(block); }\n"
+    path = pathlib.Path(build("said")).with_name("program.c")
+    text = PROGRAM.replace("int main(", source + "int main(").replace("own_alloc(20 + i % 50, i % 2 ? 64 : 0)",
+                                                                    "own_resize(NULL, 20 + i % 50)")
+    path.with_name("said.c").write_text(text)
+    subprocess.run([need("gcc"), "-g", "-O1", "-fno-builtin", "-o", path.with_name("said"), path.with_name("said.c"),
+                    *PRELOADED], check=True)
+    recorded = record([path.with_name("said"), "500"], bare=False, settings={"PATCH": "off"}, check=False)
+    [unseen] = recorded.report_json["unseen"]
+    assert unseen["kind"] == "linked_allocator" and unseen["text"].endswith("is seen where the program hands calls over, and only there")
 
 
 def test_without_the_agent(program):
