@@ -2,21 +2,32 @@
 
 #include <string.h>
 
-static bool contains(const char *text, const char *part)
-{
-	size_t length = strlen(part);
+/* Where the names of Rust's allocator, which may be mangled, begin at the latest, and more. */
+#define RUST_NAME_PLACE 40
 
-	for (; *text; text++)
-		if (*text == *part && strncmp(text, part, length) == 0)
-			return true;
-	return false;
+/* Notes the parts of Rust's allocator. */
+static void note_rust(struct file_signs *signs, const char *symbol)
+{
+	const char *last = symbol + RUST_NAME_PLACE;
+
+	if (symbol[1] != '_' && symbol[1] != 'R')
+		return;
+	for (; *symbol && symbol < last; symbol++) {
+		if (symbol[0] != '_' || symbol[1] != '_' || symbol[2] != 'r')
+			continue;
+		signs->rust_replaced |= strncmp(symbol, "__rg_alloc", strlen("__rg_alloc")) == 0;
+		signs->rust_default |= strncmp(symbol, "__rdl_alloc", strlen("__rdl_alloc")) == 0;
+	}
 }
 
 void function_choice_note(struct file_signs *signs, const char *symbol, bool exported)
 {
 	uint32_t rank;
-	const char *allocator = function_names_allocator(symbol, &rank);
+	const char *allocator;
 
+	if (symbol[0] == '_' && symbol[1] == 'R') // nothing else of the lists is Rust's
+		return note_rust(signs, symbol);
+	allocator = function_names_allocator(symbol, &rank);
 	if (allocator && (!signs->allocator || rank < signs->allocator_rank)) {
 		signs->allocator = allocator;
 		signs->allocator_rank = rank;
@@ -28,10 +39,7 @@ void function_choice_note(struct file_signs *signs, const char *symbol, bool exp
 		signs->is_loader = true;
 	if (strcmp(symbol, "__libc_start_main") == 0)
 		signs->is_c_library = true;
-	if (contains(symbol, "__rg_alloc"))
-		signs->rust_replaced = true;
-	if (contains(symbol, "__rdl_alloc"))
-		signs->rust_default = true;
+	note_rust(signs, symbol);
 }
 
 /* Which groups have what an allocator needs: of others, calls were inlined, or names are chance. */

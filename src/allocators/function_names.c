@@ -129,6 +129,9 @@ static const char *behind(const char *text, const char *beginning)
 	return *beginning ? NULL : text;
 }
 
+/* The name of a crate begins before this place of a symbol: behind a hash of up to 13 digits. */
+#define RUST_CRATE_PLACE 40
+
 /*
  * The name within a mangled name of Rust, of crate __rustc, such as
  * _RNvCs3ZXlgpFdUOq_7___rustc12___rust_alloc. A number is the length of what follows; _ stands
@@ -139,8 +142,8 @@ static const char *rust_name(const char *symbol)
 	const char *at = behind(symbol, "_RN"), *number = NULL;
 	size_t length = 0;
 
-	for (; at && *at && !number; at++)
-		number = behind(at, "_7___rustc");
+	for (; at && *at && at < symbol + RUST_CRATE_PLACE && !number; at++)
+		number = at[0] == '_' && at[1] == '7' ? behind(at, "_7___rustc") : NULL;
 	for (; number && *number >= '0' && *number <= '9' && length < NAME_MAX_; number++)
 		length = 10 * length + (size_t)(*number - '0');
 	return length && *number == '_' && strlen(number + 1) == length ? number + 1 : NULL;
@@ -156,6 +159,8 @@ bool function_names_match(const struct function_names *names, const char *symbol
 	if (names->prefix && *names->prefix && (name = behind(symbol, names->prefix)) &&
 	    look_up(names, name, ALLOCATOR_USER, PREFIXES, ret))
 		return true;
+	if (function_names_nested(symbol))
+		return false;
 	for (size_t i = 0; i < PREFIXES; i++) {
 		uint32_t groups = prefixes[i].group;
 
@@ -171,7 +176,7 @@ bool function_names_match(const struct function_names *names, const char *symbol
 void function_names_prefix(const char *symbol, char ret[FUNCTION_NAMES_PREFIX])
 {
 	static const char name[] = "mallocx";
-	size_t length = strlen(symbol), end = sizeof(name) - 1;
+	size_t length = function_names_nested(symbol) ? 0 : strlen(symbol), end = sizeof(name) - 1;
 
 	if (length <= end || length - end >= FUNCTION_NAMES_PREFIX ||
 	    strcmp(symbol + length - end, name) != 0)

@@ -64,6 +64,13 @@ struct function_match {
 
 void function_names_init(struct function_names *names, const char *prefix);
 
+/* Whether it is a mangled name in a namespace or module: most are, and of those only Rust's count.
+ */
+static inline bool function_names_nested(const char *symbol)
+{
+	return symbol[0] == '_' && (symbol[1] == 'R' || (symbol[1] == 'Z' && symbol[2] == 'N'));
+}
+
 /* Whether the symbol's name is in the list. Rust's names may be mangled. */
 bool function_names_match(const struct function_names *names, const char *symbol,
 			  struct function_match *ret);

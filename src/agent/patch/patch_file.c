@@ -145,7 +145,8 @@ static void add_table(const struct patch_file *file, const ElfW(Shdr) * table,
 
 			if (ELF64_ST_TYPE(symbols[i].st_info) == STT_FUNC)
 				add_function(&symbols[i], name, exported, names, ret);
-			note_odd(&symbols[i], name, names, ret);
+			if (!function_names_nested(name))
+				note_odd(&symbols[i], name, names, ret);
 		}
 }
 
