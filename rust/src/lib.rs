@@ -1,4 +1,4 @@
-//! What a Rust program can tell [mallow], a heap profiler for Linux, and ask it about itself.
+//! What a Rust program can tell mallow, a heap profiler for Linux, and ask it about itself.
 //!
 //! ```
 //! use mallow::Mallow;
@@ -21,8 +21,6 @@
 //! Without mallow all of this does nothing, at the cost of a comparison for each allocation. With it
 //! (`mallow run ./program`, `mallow live ./program`, or linked) the program is recorded, and the
 //! reports are there while `mallow live` looks at it.
-//!
-//! [mallow]: https://github.com/mallow-profiler/mallow
 
 mod agent;
 mod mallow_allocator;

@@ -64,8 +64,7 @@ struct function_match {
 
 void function_names_init(struct function_names *names, const char *prefix);
 
-/* Whether it is a mangled name in a namespace or module: most are, and of those only Rust's count.
- */
+/* Whether it is a mangled name in a namespace or module. Of those only a few of Rust's matter. */
 static inline bool function_names_nested(const char *symbol)
 {
 	return symbol[0] == '_' && (symbol[1] == 'R' || (symbol[1] == 'Z' && symbol[2] == 'N'));

@@ -185,6 +185,7 @@ static void add_facts(struct recording_facts *all, const struct recording_facts 
 	all->private_slots |= facts->private_slots;
 	all->free_stacks &= facts->free_stacks;
 	all->foreign |= facts->foreign || facts->owner != all->owner;
+	all->hands_over |= facts->hands_over;
 	all->finished &= facts->finished;
 	all->compressed &= facts->compressed;
 	all->live |= facts->live;
