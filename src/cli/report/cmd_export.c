@@ -235,7 +235,7 @@ static const struct option_spec *find_useless(const struct exporter *exporter,
 	} special[] = {
 		{METRIC, exporter->of_metric},
 		{FOLD, exporter->of_metric},
-		{MERGE, !exporter->of_blocks && !exporter->of_page},
+		{MERGE, !exporter->of_blocks && !exporter->of_page && !exporter->of_process},
 		{BASELINE, exporter->of_diffs},
 		{SHOW, exporter->of_metric},
 		{BYTES, !exporter->of_page},

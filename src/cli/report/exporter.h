@@ -49,6 +49,7 @@ struct exporter {
 	bool of_blocks;  /* it shows blocks, which merged recordings do not have; false: sums */
 	bool of_diffs;   /* it can show what changed */
 	bool of_page;    /* it is the web interface: struct html_export */
+	bool of_process; /* its addresses are those of one process */
 	struct err *(*write)(struct buf *buf, const struct export_subject *subject);
 };
 

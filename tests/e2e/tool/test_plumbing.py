@@ -90,6 +90,7 @@ def test_exports_fold_if_asked(tool, recording, tmp_path):
 
 @pytest.mark.parametrize("arguments,message", [
     (["--to", "pprof", "--fold"], "--fold is not for --to pprof"),
+    (["--to", "frames", "--merge"], "--merge is not for --to frames"),
     (["--to", "collapsed", "--plumbing", "p"], "--plumbing needs --fold"),
 ])
 def test_export_options(tool, recording, arguments, message):
