@@ -225,6 +225,21 @@ static struct err *add_missed_frees(struct sight *sight)
 	return add(sight, &unseen);
 }
 
+/* Whether patching has told why the program's allocator is not seen: then that is said, once. */
+static bool is_told(const struct sight *sight, const struct unseen *unseen)
+{
+	const struct recording *recording = sight->recording;
+
+	for (size_t i = 0; i < recording->tables->patched.count; i++) {
+		const struct patched_object *patched = &recording->tables->patched.items[i];
+
+		if (patched->refused && unseen->kind == TRACE_UNSEEN_OWN_MALLOC &&
+		    !strcmp(patched->object, recording->facts.program))
+			return true;
+	}
+	return false;
+}
+
 static struct err *fill(struct sight *sight)
 {
 	const struct recording *recording = sight->recording;
@@ -232,7 +247,8 @@ static struct err *fill(struct sight *sight)
 	struct err *err = NULL;
 
 	for (size_t i = 0; !err && i < recording->tables->unseen.count; i++)
-		err = add(sight, &recording->tables->unseen.items[i]);
+		if (!is_told(sight, &recording->tables->unseen.items[i]))
+			err = add(sight, &recording->tables->unseen.items[i]);
 	for (size_t i = 0; !err && i < recording->tables->patched.count; i++)
 		err = add_patched(sight, &recording->tables->patched.items[i]);
 	if (err || recording->tables->unseen_stored)

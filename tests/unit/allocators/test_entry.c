@@ -2,7 +2,8 @@
  * How entries of functions are patched: the moved code does what the original did. A child of this
  * process is stepped through both, instruction by instruction, with the same registers, and must
  * end with the same registers, flags and stack at the same address. Functions are those of the
- * libraries that this process has loaded; ALL_FUNCTIONS=1 takes all of them.
+ * libraries that this process has loaded; ALL_FUNCTIONS=1 takes all of them, and with the path of a
+ * library all of its exported functions as well.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -284,11 +285,14 @@ static void check_loaded(const char *file, unsigned int each, bool allocators,
 
 static void random_functions(void **state)
 {
-	unsigned int each = getenv("ALL_FUNCTIONS") ? 1 : 16;
+	const char *all = getenv("ALL_FUNCTIONS");
+	unsigned int each = all ? 1 : 16;
 	struct counts counts = {0};
 
 	check_loaded("libc.so.6", each, false, &counts);
 	check_loaded("libstdc++.so.6", each, false, &counts);
+	if (all && strchr(all, '/'))
+		check_loaded(all, 1, false, &counts);
 	if (!counts.functions)
 		skip(); // musl
 	print_message("%zu functions, %zu moved (%zu steps, %zu ended by a fault); "
@@ -390,8 +394,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(refusals),
 		cmocka_unit_test(distances),
-		cmocka_unit_test(allocators),
 		cmocka_unit_test(random_functions),
+		cmocka_unit_test(allocators),
 	};
 
 	elf_version(EV_CURRENT);
