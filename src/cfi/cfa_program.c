@@ -38,7 +38,7 @@ enum {
 	OP_VAL_OFFSET = 0x14,
 	OP_VAL_OFFSET_SF = 0x15,
 	OP_VAL_EXPRESSION = 0x16,
-	OP_GNU_WINDOW_SAVE = 0x2d, /* negate_ra_state on AArch64 */
+	OP_AARCH64_NEGATE_RA_STATE = 0x2d, /* on SPARC another one */
 	OP_GNU_ARGS_SIZE = 0x2e,
 	OP_GNU_NEGATIVE_OFFSET_EXTENDED = 0x2f,
 };
@@ -228,6 +228,8 @@ static bool run_row(struct machine *m, uint8_t op)
 	case OP_DEF_CFA_EXPRESSION:
 		m->row.cfa = read_expression(m, CFA_EXPRESSION);
 		return true;
+	case OP_AARCH64_NEGATE_RA_STATE: // a signed return address: whoever reads it strips it
+		return true;
 	case OP_GNU_ARGS_SIZE: // matters to landing pads only
 		eh_cursor_uleb(m->code);
 		return true;
@@ -296,7 +298,8 @@ static bool begin_machine(struct machine *m, const struct cfa_program *program, 
 	struct eh_cursor initial = program->initial;
 
 	m->program = program;
-	m->row = (struct cfa_row){0};
+	// RISC-V's older assemblers begin with the CFA's register alone: then the offset is 0.
+	m->row = (struct cfa_row){.cfa = {.how = CFA_OFFSET, .reg = UINT32_MAX}};
 	m->initial = m->row;
 	m->location = program->start;
 	m->depth = 0;

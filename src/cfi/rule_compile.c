@@ -103,6 +103,8 @@ bool rule_compile(const struct eh_frame_row *found, uint64_t pc,
 	if (!compile_cfa(&row->cfa, pc, registers, &rule) ||
 	    !rule_compile_place(&row->ra, pc, registers, &rule.ra, &rule.ra_offset))
 		return false;
+	if (rule.ra.how == RULE_SAME && registers->link) // a function without a frame, interrupted
+		rule.ra = (struct rule_place){.how = RULE_VALUE, .base = registers->pc};
 	if (rule.ra.how != RULE_AT && rule.ra.how != RULE_VALUE)
 		return false;
 	if (!rule_compile_place(&row->saved, pc, registers, &rule.fp, &rule.fp_offset)) {

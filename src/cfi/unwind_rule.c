@@ -1,33 +1,60 @@
 /* The packed form of plain rules. See unwind_rule.h. */
 #include "cfi/unwind_rule.h"
 
-static bool is_plain(const struct unwind_rule *rule, const struct unwind_registers *registers)
+/* Whether the CFA of a plain rule can be this. */
+static bool has_plain_cfa(const struct unwind_rule *rule, const struct unwind_registers *registers)
 {
 	bool sp_based = rule->cfa_base == registers->sp;
 	bool fp_based = rule->cfa_base == registers->fp;
 
-	if (rule->kind != RULE_STEP || rule->signal || rule->cfa_deref || !(sp_based || fp_based))
-		return false;
-	if (rule->cfa_offset <= 0 || rule->cfa_offset % 8 != 0 ||
-	    (unsigned)rule->cfa_offset / 8 > RULE_OFFSET_MASK)
-		return false;
-	if (rule->ra.how != RULE_AT || rule->ra.base != RULE_BASE_CFA || rule->ra_offset != -8)
+	return rule->kind == RULE_STEP && !rule->signal && !rule->cfa_deref &&
+	       (sp_based || fp_based) && rule->cfa_offset > 0 && rule->cfa_offset % 8 == 0 &&
+	       (unsigned)rule->cfa_offset / 8 <= RULE_OFFSET_MASK && rule->ra.how == RULE_AT &&
+	       rule->ra.base == RULE_BASE_CFA;
+}
+
+static bool has_plain_words(const struct unwind_rule *rule,
+			    const struct unwind_registers *registers)
+{
+	if (rule->ra_offset != -8)
 		return false;
 	if (rule->fp.how == RULE_SAME)
-		return sp_based;
+		return rule->cfa_base == registers->sp;
 	return rule->fp.how == RULE_AT && rule->fp.base == RULE_BASE_CFA &&
 	       rule->fp_offset % 8 == 0 && rule->fp_offset <= -8 &&
 	       rule->fp_offset >= -8 * (int)RULE_SLOT_MASK;
 }
 
+/* The slot of a plain rule's pair. RULE_SLOT_MASK + 1: it is none. */
+static unsigned pair_slot(const struct unwind_rule *rule, const struct unwind_registers *registers)
+{
+	int32_t pair = rule->cfa_offset + rule->fp_offset;
+
+	if (rule->fp.how == RULE_SAME)
+		return rule->cfa_base == registers->sp && rule->cfa_offset + rule->ra_offset == 0
+			       ? 0
+			       : RULE_SLOT_MASK + 1;
+	if (rule->fp.how != RULE_AT || rule->fp.base != RULE_BASE_CFA ||
+	    rule->ra_offset != rule->fp_offset + 8 || rule->fp_offset > -16 || pair < 0 ||
+	    pair % 16 != 0 || pair / 16 >= (int)RULE_SLOT_MASK)
+		return RULE_SLOT_MASK + 1;
+	return (unsigned)pair / 16 + 1;
+}
+
 uint16_t unwind_rule_pack(const struct unwind_rule *rule, const struct unwind_registers *registers)
 {
-	unsigned packed;
+	unsigned packed, slot;
 
-	if (!is_plain(rule, registers))
+	if (!has_plain_cfa(rule, registers))
 		return RULE_NONE;
-	packed = (unsigned)rule->cfa_offset / 8;
-	packed |= (unsigned)(-rule->fp_offset / 8) << RULE_SLOT_SHIFT;
+	if (registers->pair)
+		slot = pair_slot(rule, registers);
+	else
+		slot = has_plain_words(rule, registers) ? (unsigned)(-rule->fp_offset / 8)
+							: RULE_SLOT_MASK + 1;
+	if (slot > RULE_SLOT_MASK)
+		return RULE_NONE;
+	packed = (unsigned)rule->cfa_offset / 8 | slot << RULE_SLOT_SHIFT;
 	if (rule->cfa_base == registers->sp)
 		packed |= RULE_BASE_SP;
 	return (uint16_t)packed;
@@ -45,8 +72,14 @@ void unwind_rule_unpack(uint16_t packed, const struct unwind_registers *register
 		.ra = {RULE_AT, RULE_BASE_CFA},
 		.ra_offset = -8,
 	};
-	if (slot != 0) {
+	if (slot != 0)
 		ret->fp = (struct rule_place){RULE_AT, RULE_BASE_CFA};
+	if (!registers->pair) {
 		ret->fp_offset = -8 * (int32_t)slot;
+	} else if (slot == 0) {
+		ret->ra_offset = -ret->cfa_offset;
+	} else {
+		ret->fp_offset = 16 * ((int32_t)slot - 1) - ret->cfa_offset;
+		ret->ra_offset = ret->fp_offset + 8;
 	}
 }

@@ -9,6 +9,10 @@
  *   | sp |  fp slot  |  offset   |   the caller's fp at CFA - 8 * slot; slot 0: fp not saved
  *   +----+-----------+-----------+
  *
+ * Where frames keep the two as a pair (`pair` of struct unwind_registers), anywhere in the frame:
+ * the caller's fp at base + 16 * (slot - 1), base being sp or fp, and the return address behind it;
+ * slot 0: fp not saved, the return address at sp.
+ *
  * CFA (DWARF's canonical frame address): the caller's stack pointer after the return. Example:
  * 0x8002 is CFA = sp + 16, return address at sp + 8, fp unchanged.
  *
@@ -72,6 +76,8 @@ struct unwind_registers {
 	uint8_t sp, fp;
 	uint8_t pc;    /* the column of the return address */
 	uint8_t count; /* rules know registers below this */
+	bool link;     /* calls leave the return address in the register pc */
+	bool pair;     /* frames keep fp and pc side by side */
 };
 
 /* Packs a plain rule into its 16 bits. RULE_NONE: the rule is wide. */

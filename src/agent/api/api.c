@@ -161,7 +161,7 @@ static struct thread *enter_pool_call(struct guard_call *call)
 	thread = call->nested_in;
 	if (thread) {
 		call->outer = thread->outer;
-		thread->outer = arch_mark(&call->state);
+		arch_keep(&thread->outer, arch_mark(&call->state));
 		thread->within = 1;
 	} else if (toggle_is_watched() && process_state() == PROCESS_RECORDING) {
 		thread = guard_begin_off_slow(call);

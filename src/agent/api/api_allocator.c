@@ -7,6 +7,7 @@
 #include "agent/ground/state.h"
 #include "agent/hooks/hooks.h"
 #include "agent/patch/patch.h"
+#include "agent/unwind/arch.h"
 #include "trace/format.h"
 
 #define EXPORT       __attribute__((visibility("default")))
@@ -53,6 +54,7 @@ EXPORT void *mallow_api_call_allocate(void *(*allocate)(void *argument), void *a
 	const struct patched_call call = {
 		.patched = alignment > MALLOC_ALIGN ? &memalign_like : &malloc_like,
 		.arguments = {(uint64_t)allocate, (uint64_t)argument, size, alignment},
+		.caller = ARCH_CALLER(),
 	};
 
 	return recorded(hooks_of_patched.allocates(&call));
@@ -64,6 +66,7 @@ EXPORT void *mallow_api_call_reallocate(void *(*reallocate)(void *argument), voi
 	const struct patched_call call = {
 		.patched = &realloc_like,
 		.arguments = {(uint64_t)reallocate, (uint64_t)argument, (uint64_t)old, size},
+		.caller = ARCH_CALLER(),
 	};
 
 	return recorded(hooks_of_patched.resizes(&call));
@@ -74,6 +77,7 @@ EXPORT void mallow_api_call_free(void (*release)(void *argument), void *argument
 	const struct patched_call call = {
 		.patched = &free_like,
 		.arguments = {(uint64_t)release, (uint64_t)argument, (uint64_t)block},
+		.caller = ARCH_CALLER(),
 	};
 
 	hooks_of_patched.frees(&call);

@@ -9,6 +9,8 @@
 #ifndef MALLOW_AGENT_ARCH_PATCHED_ENTRY_H
 #define MALLOW_AGENT_ARCH_PATCHED_ENTRY_H
 
+#include <stdbool.h>
+
 struct patched_call;
 
 /*
@@ -24,5 +26,8 @@ void patched_entry_vectors(void) __attribute__((visibility("hidden")));
  * in the register of a result then: what the function returns or, if that is nothing, leaves there.
  */
 unsigned long patched_behind(const struct patched_call *call) __attribute__((visibility("hidden")));
+
+/* Whether the thread has a shadow stack, on which a moved call would leave a wrong address. */
+bool patched_entry_is_shadowed(void) __attribute__((visibility("hidden")));
 
 #endif

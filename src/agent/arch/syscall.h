@@ -266,14 +266,6 @@ static inline int sys_prlimit(int resource, uint64_t ret[2])
 	return (int)syscall6(SYS_prlimit64, 0, resource, 0, (long)ret, 0, 0);
 }
 
-/* Whether the thread has a shadow stack. Linux 6.6: arch_prctl(ARCH_SHSTK_STATUS). */
-static inline bool sys_has_shadow_stack(void)
-{
-	uint64_t features = 0;
-
-	return syscall6(SYS_arch_prctl, 0x5005, (long)&features, 0, 0, 0, 0) == 0 && features & 1;
-}
-
 static inline int sys_uname(void *ret)
 {
 	return (int)syscall6(SYS_uname, (long)ret, 0, 0, 0, 0, 0);

@@ -142,9 +142,11 @@ static long call_kernel(long number, long a, long b, long c, long d, long e, lon
 /* The same that hooks/file.c does for functions of the C library. */
 static void before_cut(long number, long a, long b, long c)
 {
+#ifdef SYS_open // newer architectures have openat alone
 	if (number == SYS_creat || (number == SYS_open && b & O_TRUNC))
 		file_cut_prepare(AT_FDCWD, (const char *)a, 0);
-	else if (number == SYS_openat && c & O_TRUNC)
+#endif
+	if (number == SYS_openat && c & O_TRUNC)
 		file_cut_prepare((int)a, (const char *)b, 0);
 	else if (number == SYS_truncate)
 		file_cut_prepare(AT_FDCWD, (const char *)a, (uint64_t)b);

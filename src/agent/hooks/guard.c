@@ -57,7 +57,7 @@ static void enter_waiting(struct thread *thread, struct guard_call *call)
 	}
 	call->pending_in = thread;
 	call->outer = waiting;
-	thread->waiting = arch_mark(&call->state);
+	arch_keep(&thread->waiting, arch_mark(&call->state));
 }
 
 /*
@@ -129,7 +129,7 @@ never_inline struct thread *guard_begin_off_slow(struct guard_call *call)
 
 	if (!thread || thread->outer.sp)
 		return NULL;
-	thread->outer = arch_mark(&call->state);
+	arch_keep(&thread->outer, arch_mark(&call->state));
 	return thread;
 }
 
@@ -176,6 +176,6 @@ never_inline struct thread *guard_enter_slow(struct guard_call *call)
 	if (thread && !thread->cursor)
 		thread = thread_begin_slow(true);
 	if (thread)
-		thread->outer = arch_mark(&call->state);
+		arch_keep(&thread->outer, arch_mark(&call->state));
 	return thread;
 }

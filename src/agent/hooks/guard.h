@@ -60,7 +60,7 @@ static inline bool guard_is_open(const struct thread *thread)
 /* Enters an open thread. caller: the hook's. guard_close() leaves. */
 static inline void guard_open(struct thread *thread, struct arch_mark caller)
 {
-	thread->outer = caller;
+	arch_keep(&thread->outer, caller);
 	compiler_barrier();
 }
 
@@ -76,7 +76,7 @@ static inline __attribute__((always_inline)) struct thread *guard_enter(struct g
 
 	if (unlikely(!thread || !thread->cursor || thread->outer.sp))
 		return guard_enter_slow(call);
-	thread->outer = arch_mark(&call->state);
+	arch_keep(&thread->outer, arch_mark(&call->state));
 	compiler_barrier();
 	return thread;
 }
@@ -85,7 +85,7 @@ static inline void guard_leave(struct thread *thread, const struct guard_call *c
 {
 	if (likely(thread != NULL)) {
 		compiler_barrier();
-		thread->outer = call->outer;
+		arch_keep(&thread->outer, call->outer);
 	} else if (unlikely(call->pending_in)) {
 		call->pending_in->waiting = call->outer;
 	}

@@ -21,7 +21,7 @@
 /* Calls the function itself, for its hook. */
 static inline uint64_t function_behind(const struct patched_call *call)
 {
-	if (unlikely(!call->patched->entry))
+	if (!ENTRY_IS_PATCHED || unlikely(!call->patched->entry))
 		return patched_handed_over(call);
 	return patched_behind(call);
 }
@@ -72,7 +72,7 @@ static inline uint64_t allocate(const struct patched_call *call, void **block)
 
 static never_inline uint64_t allocates_recorded(const struct patched_call *call)
 {
-	struct unwind_state state = ARCH_PATCHED_CALLER();
+	struct unwind_state state = ARCH_PATCHED_CALLER(&call->caller);
 	struct thread *thread = thread_self;
 	struct event event = {.operation = call->patched->operation};
 	void *block;
@@ -99,7 +99,7 @@ static never_inline uint64_t allocates_recorded(const struct patched_call *call)
 
 static never_inline uint64_t allocates_live(const struct patched_call *call)
 {
-	struct arch_mark caller = ARCH_PATCHED_MARK();
+	struct arch_mark caller = ARCH_PATCHED_MARK(&call->caller);
 	struct thread *thread = thread_self;
 	uint64_t result;
 	void *block;
@@ -145,7 +145,7 @@ static void leave_function(struct thread *thread, const struct guard_call *call,
 
 static never_inline uint64_t allocates_otherwise(const struct patched_call *made)
 {
-	struct guard_call call = {.state = ARCH_PATCHED_CALLER(), .patched = true};
+	struct guard_call call = {.state = ARCH_PATCHED_CALLER(&made->caller), .patched = true};
 	const struct patched *outer;
 	struct thread *thread;
 	void *block;
@@ -168,7 +168,7 @@ static uint64_t hook_allocates(const struct patched_call *call)
 	// calloc() is where ld.so may be caught at loading libraries: hooks.h.
 	if (unlikely(call->patched->function->times))
 		hooks_libraries_may_come(argument(call, call->patched->function->size),
-					 ARCH_PATCHED_CALLER().pc);
+					 ARCH_PATCHED_CALLER(&call->caller).pc);
 	if (!guard_is_open(thread_self))
 		return allocates_otherwise(call);
 	if (unlikely(live_way))
@@ -178,7 +178,7 @@ static uint64_t hook_allocates(const struct patched_call *call)
 
 static uint64_t hook_resizes(const struct patched_call *made)
 {
-	struct guard_call call = {.state = ARCH_PATCHED_CALLER(), .patched = true};
+	struct guard_call call = {.state = ARCH_PATCHED_CALLER(&made->caller), .patched = true};
 	enum trace_op operation = made->patched->operation == TRACE_OP_REALLOCARRAY_NULL
 					  ? TRACE_OP_REALLOCARRAY
 					  : TRACE_OP_REALLOC;
@@ -201,7 +201,7 @@ static uint64_t hook_resizes(const struct patched_call *made)
 
 static never_inline uint64_t frees_open(const struct patched_call *call, void *block)
 {
-	struct unwind_state state = ARCH_PATCHED_CALLER();
+	struct unwind_state state = ARCH_PATCHED_CALLER(&call->caller);
 	struct thread *thread = thread_self;
 	uint64_t result;
 
@@ -223,7 +223,7 @@ static never_inline uint64_t frees_open(const struct patched_call *call, void *b
 
 static never_inline uint64_t frees_otherwise(const struct patched_call *made, void *block)
 {
-	struct guard_call call = {.state = ARCH_PATCHED_CALLER(), .patched = true};
+	struct guard_call call = {.state = ARCH_PATCHED_CALLER(&made->caller), .patched = true};
 	const struct patched *outer;
 	struct thread *thread;
 	uint64_t result;

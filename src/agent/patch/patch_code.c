@@ -14,6 +14,7 @@
 #define AREAS      64
 
 static_assert(sizeof(struct patched) <= CELL_SIZE, "a cell holds it");
+static_assert(offsetof(struct patched, moved) == 40, "arch/x86_64/patched_entry.c");
 
 /* Memory for cells. Published by the count of areas, and never unmapped. */
 struct area {

@@ -348,7 +348,7 @@ static bool can_patch(struct work *work)
 			continue;
 		plan = plan_function(work, function, &code);
 		why = is_stub(work, &plan) ? NULL : plan.refusal;
-		if (plan.calls && sys_has_shadow_stack())
+		if (plan.calls && patched_entry_is_shadowed())
 			why = "it calls another function at its entry";
 		if (!plan.refusal && is_shared(work, function, &plan))
 			why = "other code jumps into its entry";

@@ -3,19 +3,22 @@
 #ifndef MALLOW_AGENT_PATCH_PATCHED_H
 #define MALLOW_AGENT_PATCH_PATCHED_H
 
-#include <assert.h>
-#include <stddef.h>
 #include <stdint.h>
 
+#include "agent/unwind/unwind.h"
 #include "allocators/function_names.h"
 #include "allocators/entry.h"
 
 struct patched;
 
-/* A call, as arch/patched_entry.h puts it on the stack; what follows there is that one's own. */
+/*
+ * A call, as arch/patched_entry.h puts it on the stack; what follows there, instead of the caller,
+ * is that one's own.
+ */
 struct patched_call {
 	const struct patched *patched;
-	uint64_t arguments[6]; /* as many as the function has are its */
+	uint64_t arguments[6];      /* as many as the function has are its */
+	struct unwind_state caller; /* of a call that is handed over: ARCH_PATCHED_CALLER() */
 };
 
 /* Does what a call is for, calls patched_behind() and returns what that returned. */
@@ -49,7 +52,5 @@ static inline uint64_t patched_handed_over(const struct patched_call *call)
 
 	return function((void *)call->arguments[1]);
 }
-
-static_assert(offsetof(struct patched, moved) == 40, "arch/x86_64/patched_entry.c");
 
 #endif

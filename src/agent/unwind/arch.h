@@ -1,22 +1,24 @@
 /*
  * What differs between architectures, under common names: ARCH_….
  *
- * A port is these folders, of the name that Meson has for the architecture:
+ * A port is these folders, each of the name that Meson has for the architecture. Every name that
+ * the files of another one define is wanted.
  *
- *   unwind/<arch>/registers.h   DWARF's numbers, the red zone, what the kernel puts where
- *   unwind/<arch>/caller.h      who called a function of ours, and what is kept of that caller
- * while a hook runs; both are included below unwind/<arch>/step.[hc]     one step of a walk, and
- * where a plain rule finds its words; included by arch_step.h arch/<arch>/                a system
- * call, instructions (one reads a counter of time), the first code of a thread, a process and a
- * call on another stack; numbers of the machine; where the agent's memory lies; included by
- *                               arch/syscall.h, instructions.h, machine.h and stretches.h
- *   ../allocators/<arch>/       instructions, and how a function's entry is patched
+ * unwind/<cpu>/registers.h: DWARF's numbers, where calls and frames keep the return address, the
+ * red zone, what the kernel puts where.
  *
- * Other files assume x86-64, too: the return address at CFA - 8 of plain rules (cfi/unwind_rule.h;
- * where the return address is in a register, cfi/rule_compile.c has no rule for a leaf function),
- * pages of 4 KiB, one opcode that two architectures read differently (cfi/cfa_program.c).
- * tools/check_agent.py knows the instructions of one architecture. The tests of tests/unwind
- * compare with libgcc's unwinder and libunwind.
+ * unwind/<cpu>/caller.h: who called a function of ours, and what is kept of that caller while a
+ * hook runs. Both are included below.
+ *
+ * arch/<cpu>: a system call, instructions (one reads a counter of time), the first code of a
+ * thread, a process and a call on another stack; numbers of the machine; where the agent's memory
+ * lies. The headers of arch/ say what each must do.
+ *
+ * allocators/<cpu>: instructions, and how a function's entry is patched; none: nothing is patched.
+ *
+ * Outside of them: the packed rule has two forms (cfi/unwind_rule.h). tools/check_agent.py knows
+ * the instructions and relocations of each architecture. The tests of tests/unwind compare with
+ * libgcc's unwinder and libunwind.
  */
 #ifndef MALLOW_AGENT_UNWIND_ARCH_H
 #define MALLOW_AGENT_UNWIND_ARCH_H

@@ -1,7 +1,7 @@
 /* Whether a hook that was entered is still running. See unwind.h and nesting.h. */
 #include "agent/unwind/nesting.h"
 
-#include "agent/unwind/arch_step.h"
+#include "agent/unwind/step.h"
 
 /* See struct unwind_host. Set once, before any walk. */
 static uint64_t hooks_start, hooks_size = UINT64_MAX;

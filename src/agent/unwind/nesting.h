@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "agent/unwind/arch_step.h"
+#include "agent/unwind/step.h"
 #include "agent/unwind/unwind.h"
 
 #define NESTING_PLACES 32

@@ -15,6 +15,8 @@ const struct unwind_registers rule_registers = {
 	.fp = ARCH_DWARF_FP,
 	.pc = ARCH_DWARF_PC,
 	.count = ARCH_DWARF_REGISTERS,
+	.link = ARCH_LINK_REGISTER,
+	.pair = ARCH_FRAME_PAIRS,
 };
 
 /*

@@ -3,9 +3,9 @@
 
 #include <string.h>
 
-#include "agent/unwind/arch_step.h"
 #include "agent/unwind/leaf_cache.h"
 #include "agent/unwind/memory.h"
+#include "agent/unwind/step.h"
 
 /* Frames at first: 56 KiB of address space, touched as far as stacks are deep. */
 #define FIRST_CAPACITY 512u
@@ -226,7 +226,7 @@ put_words(struct stack_cache *cache, struct crossing *crossing, const struct out
 {
 	struct stack_word *word = &cache->words[outer->words];
 	unsigned rule = frame->rule;
-	unsigned slot = rule >> RULE_SLOT_SHIFT & RULE_SLOT_MASK;
+	uint64_t ra;
 
 	if (unlikely(rule < RULE_PLAIN))
 		return put_wide_slow(cache, crossing, outcome, frame, outer);
@@ -234,14 +234,14 @@ put_words(struct stack_cache *cache, struct crossing *crossing, const struct out
 		outer->needs_fp = !(rule & RULE_BASE_SP);
 		return;
 	}
-	if (outer->needs_fp && slot != 0) {
+	if (outer->needs_fp && step_slot(rule) != 0) {
 		*word++ = (struct stack_word){step_fp_place(rule, frame->sp, frame->fp, outer->sp),
 					      outer->fp};
 		outer->words++;
 		outer->needs_fp = false;
 	}
-	*word = (struct stack_word){step_ra_place(rule, frame->sp, frame->fp, outer->sp),
-				    outer->pc};
+	ra = step_ra_place(rule, frame->sp, frame->fp, outer->sp);
+	*word = (struct stack_word){ra, arch_return_word(ra, outer->pc)};
 	outer->words++;
 	outer->needs_fp |= !(rule & RULE_BASE_SP);
 }

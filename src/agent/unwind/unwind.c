@@ -1,7 +1,7 @@
 /* The functions of unwind.h that concern several parts of the unwinder. */
 #include "agent/unwind/unwind.h"
 
-#include "agent/unwind/arch_step.h"
+#include "agent/unwind/step.h"
 #include "agent/unwind/memory.h"
 #include "agent/unwind/module_cache.h"
 #include "agent/unwind/module_find.h"

@@ -4,6 +4,7 @@
  */
 #include "agent/arch/patched_entry.h"
 
+#include "agent/arch/syscall.h"
 #include "agent/arch/x86_64/vectors.h"
 
 /* clang-format off */
@@ -79,3 +80,11 @@ __asm__(".pushsection .text\n"
 	BEHIND
 	".popsection");
 /* clang-format on */
+
+/* Linux 6.6: arch_prctl(ARCH_SHSTK_STATUS). */
+bool patched_entry_is_shadowed(void)
+{
+	uint64_t features = 0;
+
+	return syscall6(SYS_arch_prctl, 0x5005, (long)&features, 0, 0, 0, 0) == 0 && features & 1;
+}

@@ -38,9 +38,18 @@ static inline struct unwind_state arch_marked(struct arch_mark mark)
 	return (struct unwind_state){.pc = frame[1], .sp = mark.sp, .fp = frame[0]};
 }
 
-/* For a hook that arch/patched_entry.h has called: the caller of the patched function. */
-#define ARCH_PATCHED_MARK()                                                                        \
+/* Keeps it where signal handlers look. */
+static inline void arch_keep(struct arch_mark *place, struct arch_mark mark)
+{
+	*place = mark;
+}
+
+/*
+ * For a hook of patched functions: who called such a function. kept: as whoever made the call kept
+ * it, which is not needed here, since the frame outside of the hook's is arch/patched_entry.h's.
+ */
+#define ARCH_PATCHED_MARK(kept)                                                                    \
 	((struct arch_mark){.sp = *(const uint64_t *)__builtin_frame_address(0) + 16})
-#define ARCH_PATCHED_CALLER() arch_marked(ARCH_PATCHED_MARK())
+#define ARCH_PATCHED_CALLER(kept) arch_marked(ARCH_PATCHED_MARK(kept))
 
 #endif

@@ -22,6 +22,13 @@
 #define ARCH_DWARF_PC        16 /* the return address column */
 #define ARCH_DWARF_REGISTERS 17
 
+/* A call pushes the return address. */
+#define ARCH_LINK_REGISTER 0
+#define ARCH_FRAME_PAIRS   0
+
+/* The record of the caller's fp and the return address begins where fp leads to. */
+#define ARCH_FRAME_RECORD 0
+
 /*
  * On return from a signal handler sp points at a struct ucontext. These are the offsets in bytes of
  * the interrupted registers in it.
@@ -29,6 +36,75 @@
 #define ARCH_CONTEXT_FP 120
 #define ARCH_CONTEXT_SP 160
 #define ARCH_CONTEXT_PC 168
+
+/* Of DWARF's register n, n < ARCH_CONTEXT_REGISTERS. */
+#define ARCH_CONTEXT_REGISTERS 16
+
+static inline unsigned arch_context_offset(unsigned n)
+{
+	static const uint8_t offsets[ARCH_CONTEXT_REGISTERS] = {
+		144, 136, 152, 128, 112, 104, 120, 160, 40, 48, 56, 64, 72, 80, 88, 96,
+	};
+
+	return offsets[n];
+}
+
+/* The callee-saved registers besides sp and fp: rbx, r12 to r15. */
+#define ARCH_TRACKED       (1u << 3 | 1u << 12 | 1u << 13 | 1u << 14 | 1u << 15)
+#define ARCH_TRACKED_COUNT 5
+
+static inline unsigned arch_tracked_index(unsigned n)
+{
+	return n == 3 ? 0 : n - 11;
+}
+
+/*
+ * Takes our own registers, at one instruction of the function that this is inlined into: pc, sp and
+ * fp into walk, the tracked ones into values.
+ */
+static inline __attribute__((always_inline)) void arch_take_registers(uint64_t *walk,
+								      uint64_t *values)
+{
+	__asm__ volatile("lea 0f(%%rip), %%rax\n"
+			 "0:\tmov %%rax, (%0)\n"
+			 "\tmov %%rsp, 8(%0)\n"
+			 "\tmov %%rbp, 16(%0)\n"
+			 "\tmov %%rbx, (%1)\n"
+			 "\tmov %%r12, 8(%1)\n"
+			 "\tmov %%r13, 16(%1)\n"
+			 "\tmov %%r14, 24(%1)\n"
+			 "\tmov %%r15, 32(%1)"
+			 :
+			 : "r"(walk), "r"(values)
+			 : "rax", "memory");
+}
+
+/* The address that a word with a return address stands for; the word that pc was read from. */
+static inline uint64_t arch_strip(uint64_t word)
+{
+	return word;
+}
+
+static inline uint64_t arch_return_word(uint64_t place, uint64_t pc)
+{
+	(void)place;
+	return pc;
+}
+
+/*
+ * Whether a call ends before this code: E8 and 4 bytes, or FF /2 and up to 5 bytes, with a prefix.
+ * ARCH_CALL_MAX bytes before it can be read.
+ */
+#define ARCH_CALL_MAX 7
+
+static inline bool arch_is_behind_call(const uint8_t *code)
+{
+	bool found = code[-5] == 0xe8;
+
+	for (int size = 2; size <= ARCH_CALL_MAX; size++)
+		found |= code[-size] == 0xff && (code[1 - size] >> 3 & 7) == 2;
+	return found;
+}
 
 /*
  * Whether the code is the pair of instructions that returns from a signal handler, as in the C

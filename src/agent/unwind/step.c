@@ -1,11 +1,10 @@
-/* The steps of a walk on x86-64 that are not plain. See x86_64/step.h. */
-#include "agent/unwind/x86_64/step.h"
+/* The steps of a walk that are not plain. See step.h. */
+#include "agent/unwind/step.h"
 
 #include "agent/unwind/memory.h"
 #include "agent/unwind/module_find.h"
 #include "agent/unwind/rule.h"
 #include "agent/unwind/stack_bounds.h"
-#include "agent/unwind/x86_64/registers.h"
 
 /*
  * More signal handlers than this on one stack are garbage that leads in a circle. The same for
@@ -23,10 +22,10 @@
 /* No code lies below this: it was a call through a null pointer, or to a member of one. */
 #define NULL_CALL_END 4096
 
-/* reg: one of CALLEE_SAVED. */
+/* reg: one of ARCH_TRACKED. */
 static uint64_t *register_value(struct registers *registers, uint8_t reg)
 {
-	return reg == 3 ? &registers->rbx : &registers->r12_to_r15[reg - 12];
+	return &registers->values[arch_tracked_index(reg)];
 }
 
 static bool can_read(struct crossing *crossing, uint64_t start, uint64_t end)
@@ -55,12 +54,6 @@ static bool load_word(const struct walk *walk, struct crossing *crossing, uint64
 	return address >= walk->sp - ARCH_RED_ZONE && load(crossing, address, ret);
 }
 
-/* Offset of DWARF's register n in the saved context, in bytes. */
-static const uint8_t context_offsets[] = {
-	[0] = 144, [1] = 136, [2] = 152, [3] = 128, [4] = 112, [5] = 104, [6] = 120, [7] = 160,
-	[8] = 40,  [9] = 48,  [10] = 56, [11] = 64, [12] = 72, [13] = 80, [14] = 88, [15] = 96,
-};
-
 /* The value of a base register in this frame. false: it is not known; sp and fp always are. */
 static bool base_value(const struct walk *walk, struct crossing *crossing, uint8_t base,
 		       uint64_t cfa, uint64_t *ret)
@@ -73,10 +66,10 @@ static bool base_value(const struct walk *walk, struct crossing *crossing, uint8
 		*ret = walk->fp;
 	else if (base == RULE_BASE_CFA)
 		*ret = cfa;
-	else if (base >= ARRAY_COUNT(context_offsets))
+	else if (base >= ARCH_CONTEXT_REGISTERS)
 		return false;
 	else if (crossing->context_sp == walk->sp)
-		return load(crossing, crossing->context + context_offsets[base], ret);
+		return load(crossing, crossing->context + arch_context_offset(base), ret);
 	else if (registers && registers->known & 1u << base)
 		*ret = *register_value(registers, base);
 	else {
@@ -115,8 +108,11 @@ static bool find_cfa(const struct walk *walk, struct crossing *crossing,
 		cfa += (uint64_t)rule->cfa_add;
 	}
 	*ret = cfa;
-	// The interrupted function may run on another stack than its handler.
-	return (rule->signal && rule->cfa_deref) || cfa > walk->sp;
+	// The interrupted function may run on another stack than its handler. It may have no frame,
+	// if its return address is in a register: then the caller's sp is the same.
+	return (rule->signal && rule->cfa_deref) || cfa > walk->sp ||
+	       (ARCH_LINK_REGISTER && cfa == walk->sp && rule->ra.how == RULE_VALUE &&
+		rule->ra.base == ARCH_DWARF_PC);
 }
 
 /* After leaving a handler's frame. walk is at the interrupted function, with its exact pc. */
@@ -125,11 +121,16 @@ static enum step enter_interrupted(struct walk *walk, struct crossing *crossing)
 	if (++crossing->signals > SIGNALS_MAX)
 		return STEP_BROKEN;
 	// No instruction was executed there: its frame is only the return address that the call
-	// pushed.
+	// left.
 	if (walk->pc < NULL_CALL_END) {
-		if (!load(crossing, walk->sp, &walk->pc))
+		if (!load(crossing,
+			  ARCH_LINK_REGISTER
+				  ? crossing->context + arch_context_offset(ARCH_DWARF_PC)
+				  : walk->sp,
+			  &walk->pc))
 			return STEP_BROKEN;
-		walk->sp += 8;
+		walk->pc = arch_strip(walk->pc);
+		walk->sp += ARCH_LINK_REGISTER ? 0 : 8;
 	} else {
 		walk->pc++;
 	}
@@ -150,7 +151,9 @@ static enum step step_by_rule(struct walk *walk, struct crossing *crossing,
 	    (rule->fp.how == RULE_LOST ||
 	     !place_value(walk, crossing, rule->fp, rule->fp_offset, caller.sp, &caller.fp)))
 		caller.fp = 1;
+	caller.pc = arch_strip(caller.pc);
 	if (!rule->signal) {
+		crossing->context_sp = 0; // the caller of a function without a frame has its sp
 		*walk = caller;
 		return caller.pc == 0 ? STEP_END : STEP_CALLER;
 	}
@@ -165,19 +168,15 @@ struct call_search {
 	bool found;
 };
 
-/* Whether a call stands before pc: E8 and 4 bytes, or FF /2 and up to 5 bytes, with a prefix. */
+/* Whether a call stands before pc. */
 static void search_call(void *argument)
 {
 	struct call_search *search = argument;
-	const uint8_t *code = (const uint8_t *)search->pc;
 	uint64_t start;
 
-	search->found = false;
-	if (!module_find_code(search->pc - 1, &start) || search->pc - start < 7)
-		return;
-	search->found = code[-5] == 0xe8;
-	for (int size = 2; size <= 7; size++)
-		search->found |= code[-size] == 0xff && (code[1 - size] >> 3 & 7) == 2;
+	search->found = module_find_code(search->pc - 1, &start) &&
+			search->pc - start >= ARCH_CALL_MAX &&
+			arch_is_behind_call((const uint8_t *)search->pc);
 }
 
 /* Whether pc is a return address in a module. One that a walk has come to before is. */
@@ -194,24 +193,28 @@ static bool is_return_address(uint64_t pc)
 
 /*
  * Reads the two words that a frame pointer leads to. Go's crosscall2 saves the frame pointer twice:
- * *fp leads to the next word, which is no return address, and is the frame.
+ * *record leads to the next word, which is no return address, and is the frame.
  */
-static bool load_pair(struct crossing *crossing, uint64_t *fp, uint64_t *caller, uint64_t *pc)
+static bool load_record(struct crossing *crossing, uint64_t *record, uint64_t *caller, uint64_t *pc)
 {
-	if (!load(crossing, *fp, caller) || !load(crossing, *fp + 8, pc))
+	if (!load(crossing, *record, caller) || !load(crossing, *record + 8, pc))
 		return false;
-	if (*caller != *fp + 8 || is_return_address(*pc))
-		return true;
-	*fp += 8;
-	*caller = *pc;
-	return load(crossing, *fp + 8, pc);
+	if (*caller == *record + 8 && !is_return_address(arch_strip(*pc))) {
+		*record += 8;
+		*caller = *pc;
+		if (!load(crossing, *record + 8, pc))
+			return false;
+	}
+	*pc = arch_strip(*pc);
+	return true;
 }
 
 /* The same, if they look like what a function saved. */
-static bool load_frame(struct crossing *crossing, uint64_t *fp, uint64_t *caller, uint64_t *pc)
+static bool load_frame(struct crossing *crossing, uint64_t *record, uint64_t *caller, uint64_t *pc)
 {
-	return *fp % 8 == 0 && *fp >= STACK_PAGE && can_read(crossing, *fp, *fp + 16) &&
-	       load_pair(crossing, fp, caller, pc) && is_return_address(*pc);
+	return *record % 8 == 0 && *record >= STACK_PAGE &&
+	       can_read(crossing, *record, *record + 16) &&
+	       load_record(crossing, record, caller, pc) && is_return_address(*pc);
 }
 
 /*
@@ -221,34 +224,35 @@ static bool load_frame(struct crossing *crossing, uint64_t *fp, uint64_t *caller
  */
 static enum step step_to_other_stack(struct walk *walk, struct crossing *crossing)
 {
-	uint64_t fp = walk->fp, caller, pc, outer, next, next_pc;
+	uint64_t record = walk->fp + ARCH_FRAME_RECORD, caller, pc, outer, next, next_pc;
 
 	// Slightly below sp are frames of functions that have returned.
-	if (walk->sp - fp <= FRAME_MAX || ++crossing->stacks > STACKS_MAX ||
-	    !load_frame(crossing, &fp, &caller, &pc) || caller <= fp || caller - fp > FRAME_MAX)
+	if (walk->sp - record <= FRAME_MAX || ++crossing->stacks > STACKS_MAX ||
+	    !load_frame(crossing, &record, &caller, &pc) || caller <= record ||
+	    caller - record > FRAME_MAX)
 		return STEP_BROKEN;
-	outer = caller;
+	outer = caller + ARCH_FRAME_RECORD;
 	if (!load_frame(crossing, &outer, &next, &next_pc))
 		return STEP_BROKEN;
-	*walk = (struct walk){.pc = pc, .sp = fp + 16, .fp = caller};
+	*walk = (struct walk){.pc = pc, .sp = record + 16, .fp = caller};
 	return STEP_OTHER_STACK;
 }
 
 /* Code without tables. JIT compilers and assembly keep frame pointers, or have cleared fp. */
 static enum step step_by_frame_pointer(struct walk *walk, struct crossing *crossing)
 {
-	uint64_t fp = walk->fp;
+	uint64_t record = walk->fp + ARCH_FRAME_RECORD;
 
-	if (fp == 0)
+	if (walk->fp == 0)
 		return STEP_END;
-	if (fp < walk->sp || fp - walk->sp > FRAME_MAX)
+	if (record < walk->sp || record - walk->sp > FRAME_MAX)
 		return step_to_other_stack(walk, crossing);
 	// Nothing says that fp is valid. But a stack has no gaps, so all words up to it must be
 	// readable.
-	if (fp % 8 != 0 || !can_read(crossing, walk->sp, fp + 16) ||
-	    !load_pair(crossing, &fp, &walk->fp, &walk->pc))
+	if (record % 8 != 0 || !can_read(crossing, walk->sp, record + 16) ||
+	    !load_record(crossing, &record, &walk->fp, &walk->pc))
 		return STEP_BROKEN;
-	walk->sp = fp + 16;
+	walk->sp = record + 16;
 	return walk->pc == 0 ? STEP_END : STEP_CALLER;
 }
 
@@ -314,7 +318,7 @@ static bool tracked_value(const struct walk *callee, struct crossing *crossing, 
 	int32_t offset;
 
 	if (result == STEP_SIGNAL && crossing->context_sp != 0)
-		return load(crossing, crossing->context + context_offsets[reg], ret);
+		return load(crossing, crossing->context + arch_context_offset(reg), ret);
 	rule_find_register_slow(callee->pc, reg, &place, &offset);
 	if (place.how == RULE_LOST)
 		return false;
@@ -331,7 +335,7 @@ never_inline enum step step_tracking_slow(struct walk *walk, struct crossing *cr
 
 	if (result >= STEP_END)
 		return result;
-	for (unsigned reg = 0; reg < ARRAY_COUNT(context_offsets); reg++) {
+	for (unsigned reg = 0; reg < ARCH_CONTEXT_REGISTERS; reg++) {
 		if (caller.wanted & 1u << reg &&
 		    tracked_value(&callee, crossing, result, reg, walk->sp,
 				  register_value(&caller, reg)))

@@ -1,5 +1,5 @@
 /*
- * One step of a walk on x86-64, from a frame to its caller.
+ * One step of a walk, from a frame to its caller. What differs by architecture has names of arch.h.
  *
  * A step is a function of (pc, sp, fp), of the rule for pc and of at most three stack words: look
  * up, add, load. pc, sp and fp stay in registers. The slow path gets a copy of them: passing their
@@ -15,12 +15,13 @@
  * again by a _slow function that tracks them, beginning with its own registers: 3 us for each frame
  * and register.
  */
-#ifndef MALLOW_AGENT_UNWIND_X86_64_STEP_H
-#define MALLOW_AGENT_UNWIND_X86_64_STEP_H
+#ifndef MALLOW_AGENT_UNWIND_STEP_H
+#define MALLOW_AGENT_UNWIND_STEP_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "agent/unwind/arch.h"
 #include "agent/unwind/rule.h"
 #include "agent/unwind/rule_table.h"
 #include "agent/unwind/stack_bounds.h"
@@ -28,9 +29,6 @@
 #include "agent/unwind/unwind.h"
 #include "base/bytes.h"
 #include "base/compiler.h"
-
-/* The callee-saved registers besides rsp and rbp: rbx, r12 to r15. */
-#define CALLEE_SAVED (1u << 3 | 1u << 12 | 1u << 13 | 1u << 14 | 1u << 15)
 
 /* The words that one step reads at most: the CFA's, the return address, the caller's fp. */
 #define STEP_WORDS_MAX 3
@@ -42,12 +40,12 @@
 struct registers {
 	unsigned wanted; /* which to track: as few as possible, each costs a look into the tables */
 	unsigned known;  /* which of them have a value */
-	uint64_t rbx, r12_to_r15[4]; /* in this order: take_registers() */
+	uint64_t values[ARCH_TRACKED_COUNT]; /* of ARCH_TRACKED, by rising number */
 };
 
 /* The frame that a walk has come to. */
 struct walk {
-	uint64_t pc, sp, fp; /* in this order: take_registers() */
+	uint64_t pc, sp, fp; /* in this order: arch_take_registers() */
 	uint64_t limit;      /* stack_bounds_end() of sp, or lower */
 };
 
@@ -102,32 +100,45 @@ bool step_needs_fp(unsigned packed, bool caller_needs_fp);
 static inline __attribute__((always_inline)) bool step_is_plain(const struct walk *walk,
 								unsigned rule, uint64_t *cfa)
 {
+	uint64_t base = rule & RULE_BASE_SP ? walk->sp : walk->fp;
+
 	if (unlikely(rule < RULE_PLAIN))
 		return false;
-	*cfa = (rule & RULE_BASE_SP ? walk->sp : walk->fp) + (rule & RULE_OFFSET_MASK) * 8;
-	return likely(*cfa > walk->sp && *cfa <= walk->limit);
+	*cfa = base + (rule & RULE_OFFSET_MASK) * 8;
+	// Pairs are found from the base, other words from the CFA.
+	return likely(*cfa > walk->sp && *cfa <= walk->limit) &&
+	       (!ARCH_FRAME_PAIRS || likely(base >= walk->sp));
 }
 
-/* Where such a rule finds the return address, and the caller's fp if the slot is not 0. */
-static inline uint64_t step_ra_place(unsigned rule, uint64_t sp, uint64_t fp, uint64_t cfa)
+static inline unsigned step_slot(unsigned rule)
 {
-	return cfa - 8;
+	return rule >> RULE_SLOT_SHIFT & RULE_SLOT_MASK;
 }
 
+/* Where such a rule finds the caller's fp, if the slot is not 0, and the return address. */
 static inline uint64_t step_fp_place(unsigned rule, uint64_t sp, uint64_t fp, uint64_t cfa)
 {
-	return cfa - (rule >> RULE_SLOT_SHIFT & RULE_SLOT_MASK) * 8;
+	if (ARCH_FRAME_PAIRS)
+		return (rule & RULE_BASE_SP ? sp : fp) + (step_slot(rule) - 1) * UINT64_C(16);
+	return cfa - step_slot(rule) * UINT64_C(8);
+}
+
+static inline uint64_t step_ra_place(unsigned rule, uint64_t sp, uint64_t fp, uint64_t cfa)
+{
+	if (ARCH_FRAME_PAIRS)
+		return step_slot(rule) ? step_fp_place(rule, sp, fp, cfa) + 8 : sp;
+	return cfa - 8;
 }
 
 /* The step by such a rule. */
 static inline __attribute__((always_inline)) enum step step_plain(struct walk *walk, unsigned rule,
 								  uint64_t cfa)
 {
-	unsigned slot = rule >> RULE_SLOT_SHIFT & RULE_SLOT_MASK;
+	uint64_t ra = step_ra_place(rule, walk->sp, walk->fp, cfa);
 
-	if (slot != 0)
-		walk->fp = bytes_u64((const void *)(cfa - slot * 8));
-	walk->pc = bytes_u64((const void *)(cfa - 8));
+	if (step_slot(rule) != 0)
+		walk->fp = bytes_u64((const void *)step_fp_place(rule, walk->sp, walk->fp, cfa));
+	walk->pc = arch_strip(bytes_u64((const void *)ra));
 	walk->sp = cfa;
 	return unlikely(walk->pc == 0) ? STEP_END : STEP_CALLER;
 }
@@ -152,30 +163,6 @@ static inline __attribute__((always_inline)) enum step step(struct walk *walk,
 /* A step that carries crossing->registers along. */
 enum step step_tracking_slow(struct walk *walk, struct crossing *crossing);
 
-/* Takes our own registers, at one instruction of the function that this is inlined into. */
-static inline __attribute__((always_inline)) void take_registers(struct walk *walk,
-								 struct registers *registers)
-{
-	uint64_t *values = &registers->rbx;
-
-	__asm__ volatile("lea 0f(%%rip), %%rax\n"
-			 "0:\tmov %%rax, (%0)\n"
-			 "\tmov %%rsp, 8(%0)\n"
-			 "\tmov %%rbp, 16(%0)\n"
-			 "\tmov %%rbx, (%1)\n"
-			 "\tmov %%r12, 8(%1)\n"
-			 "\tmov %%r13, 16(%1)\n"
-			 "\tmov %%r14, 24(%1)\n"
-			 "\tmov %%r15, 32(%1)"
-			 :
-			 : "r"(walk), "r"(values)
-			 : "rax", "memory");
-	// pc is not a return address, so it is one further, as for an interrupted frame.
-	walk->pc++; // NOLINT(clang-analyzer-core.uninitialized.Assign): stored in asm
-	walk->limit = 0;
-	registers->known = registers->wanted;
-}
-
 /*
  * Prepares a walk from state that also tracks the registers that the last walk missed: steps
  * outwards from here through the agent's own frames until it reaches state. false: that does not
@@ -185,14 +172,18 @@ static inline __attribute__((always_inline)) bool track_missing(const struct unw
 								struct crossing *crossing,
 								struct registers *registers)
 {
-	unsigned missing = crossing->missing & CALLEE_SAVED & ~registers->wanted;
+	unsigned missing = crossing->missing & ARCH_TRACKED & ~registers->wanted;
 	struct walk walk;
 
 	if (missing == 0)
 		return false;
 	registers->wanted |= missing;
 	*crossing = (struct crossing){.stack = crossing->stack, .registers = registers};
-	take_registers(&walk, registers);
+	arch_take_registers(&walk.pc, registers->values);
+	// pc is not a return address, so it is one further, as for an interrupted frame.
+	walk.pc++; // NOLINT(clang-analyzer-core.uninitialized.Assign): stored in asm
+	walk.limit = 0;
+	registers->known = registers->wanted;
 	for (unsigned i = 0; i < OWN_FRAMES_MAX; i++) {
 		if (step_tracking_slow(&walk, crossing) != STEP_CALLER || walk.sp > state->sp)
 			return false;

@@ -1,6 +1,7 @@
 /*
- * patch.h for a program that the agent is linked into (libmallow.a): the linker has led calls of
- * malloc to our hooks, whosever that is, and nothing is patched.
+ * patch.h where nothing is patched: on architectures without it (allocators/entry.h), and in a
+ * program that the agent is linked into (libmallow.a), where the linker has led calls of malloc to
+ * our hooks, whosever that is.
  */
 #include "agent/patch/patch.h"
 

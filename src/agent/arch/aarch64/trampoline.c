@@ -1,0 +1,27 @@
+/* See trampoline.h. */
+#include "agent/arch/trampoline.h"
+
+__asm__(".pushsection .text\n"
+	".hidden trampoline\n"
+	".globl trampoline\n"
+	".type trampoline, %function\n"
+	"trampoline:\n"
+	"	.cfi_startproc\n"
+	"	bti c\n"
+	"	stp x29, x30, [sp, #-16]!\n"
+	"	.cfi_def_cfa_offset 16\n"
+	"	.cfi_offset x29, -16\n"
+	"	.cfi_offset x30, -8\n"
+	"	mov x29, sp\n"
+	"	ldr x1, [x0]\n"
+	"	blr x1\n"
+	"	ldp x29, x30, [sp], #16\n"
+	"	.cfi_restore x29\n"
+	"	.cfi_restore x30\n"
+	"	.cfi_def_cfa_offset 0\n"
+	"	mov x16, x0\n"
+	"	mov x0, x1\n"
+	"	br x16\n" // x16 and x17 may jump to `bti c`
+	"	.cfi_endproc\n"
+	".size trampoline, . - trampoline\n"
+	".popsection");

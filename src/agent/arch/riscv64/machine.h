@@ -1,0 +1,13 @@
+/* See arch/machine.h. */
+#ifndef MALLOW_AGENT_ARCH_RISCV64_MACHINE_H
+#define MALLOW_AGENT_ARCH_RISCV64_MACHINE_H
+
+/*
+ * Of sv57's, too: the kernel gives more than 47 bits only to programs that ask for them. With sv39
+ * programs are at 0x2a…, mappings at 0x3f…; with sv48 at 0x5555… and 0x7fff….
+ */
+#define ARCH_ADDRESS_BITS  47
+#define ARCH_MAPPINGS_BIT  36
+#define ARCH_KERNELS_CLOCK "__vdso_clock_gettime"
+
+#endif
