@@ -40,7 +40,7 @@ def check_dynamic(library):
     for tag in ("RPATH", "RUNPATH"):
         if f"({tag})" in dynamic:
             yield f"has a {tag}"
-    if "R_X86_64_DTPMOD64" in readelf("--relocs", library):
+    if re.search(r"R_\w+_(TLS_)?DTPMOD\w*|R_\w+_TLSDESC", readelf("--relocs", library)):
         yield "has general-dynamic TLS: build with -ftls-model=initial-exec"
 
 

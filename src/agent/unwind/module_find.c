@@ -226,6 +226,9 @@ static void limit_reads(const struct module_place *place, uint64_t address,
 		};
 	if (text && text->p_flags & PF_R)
 		ret->text_end = place->bias + text->p_vaddr + text->p_memsz;
+	// Where the program's own headers are, its ELF header need not be.
+	if (place->headers && place->headers != program.headers)
+		ret->entry = place->bias + ((const ElfW(Ehdr) *)place->start)->e_entry;
 }
 
 /* For a library that does not begin with its headers, as patchelf and some packers make them. */

@@ -20,6 +20,7 @@ struct module_tables {
 	uint64_t header;       /* address of .eh_frame_hdr; 0: there is none, and index counts */
 	const struct module_index *index;
 	uint64_t text_end; /* the code at the address can be read up to here; 0: not at all */
+	uint64_t entry; /* of the loader: where the kernel enters it. Of other modules: nowhere */
 };
 
 /*

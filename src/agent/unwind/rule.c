@@ -90,7 +90,7 @@ static uint64_t original_of(uint64_t pc)
 	return find_original ? find_original(pc - 1) + 1 : pc;
 }
 
-static const struct unwind_rule signal_return_rule = {
+const struct unwind_rule rule_of_signal_return = {
 	.kind = RULE_STEP,
 	.signal = 1,
 	.cfa_base = ARCH_DWARF_SP,
@@ -102,6 +102,9 @@ static const struct unwind_rule signal_return_rule = {
 	.ra_offset = ARCH_CONTEXT_PC,
 };
 
+/* The code at a module's entry that has no table is not longer than this. */
+#define ENTRY_CODE 64
+
 /* The rule for code that no entry of the module's tables covers. */
 static void find_uncovered(uint64_t pc, const struct module_tables *tables, struct unwind_rule *ret)
 {
@@ -109,7 +112,10 @@ static void find_uncovered(uint64_t pc, const struct module_tables *tables, stru
 
 	if (arch_is_signal_return((const void *)pc,
 				  pc < tables->text_end ? tables->text_end - pc : 0))
-		*ret = signal_return_rule;
+		*ret = rule_of_signal_return;
+	// What the kernel has entered is the outermost frame; RISC-V's loader has no table there.
+	else if (tables->entry && pc - tables->entry < ENTRY_CODE)
+		ret->kind = RULE_END;
 	// No call precedes pc, and a function begins at it. So its address was written to the
 	// bottom of a new stack, as makecontext() does with __start_context().
 	else if (module_find_row(tables, pc, ARCH_DWARF_FP, &found) == EH_FRAME_FOUND)

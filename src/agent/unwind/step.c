@@ -264,6 +264,17 @@ static void set_limit(struct walk *walk, struct crossing *crossing, enum step re
 	walk->limit = stack_bounds_end(crossing->stack, walk->sp);
 }
 
+/*
+ * Whether code without tables returns from a signal handler: it may be in memory of no module. Were
+ * such a frame not known, a walk would miss the hook that the signal interrupted.
+ */
+static bool is_signal_return(const struct crossing *crossing, uint64_t pc)
+{
+	return pc > NULL_CALL_END &&
+	       stack_bounds_can_read(crossing->stack, pc, pc + ARCH_SIGNAL_RETURN_MAX) &&
+	       arch_is_signal_return((const void *)pc, ARCH_SIGNAL_RETURN_MAX);
+}
+
 static enum step step_by(struct walk *walk, struct crossing *crossing, unsigned packed)
 {
 	struct unwind_rule rule;
@@ -272,6 +283,8 @@ static enum step step_by(struct walk *walk, struct crossing *crossing, unsigned 
 		rule_unpack((uint16_t)packed, &rule);
 	} else {
 		rule_find_slow(walk->pc, &rule);
+		if (rule.kind == RULE_FRAME_POINTER && is_signal_return(crossing, walk->pc))
+			rule = rule_of_signal_return;
 		rule_table_insert(walk->pc, rule_pack(&rule));
 	}
 	switch (rule.kind) {

@@ -87,6 +87,8 @@ static inline bool arch_is_behind_call(const uint8_t *code)
  * Whether the code is the pair of instructions that returns from a signal handler: mov x8, #139;
  * svc #0. The vDSO has it without a table. size: how many bytes can be read.
  */
+#define ARCH_SIGNAL_RETURN_MAX 8
+
 static inline bool arch_is_signal_return(const void *code, uint64_t size)
 {
 	static const uint8_t bytes[] = {0x68, 0x11, 0x80, 0xd2, 0x01, 0x00, 0x00, 0xd4};

@@ -85,6 +85,8 @@ static inline bool arch_is_behind_call(const uint8_t *code)
  * Whether the code is the pair of instructions that returns from a signal handler: li a7, 139;
  * ecall. size: how many bytes can be read.
  */
+#define ARCH_SIGNAL_RETURN_MAX 8
+
 static inline bool arch_is_signal_return(const void *code, uint64_t size)
 {
 	static const uint8_t bytes[] = {0x93, 0x08, 0xb0, 0x08, 0x73, 0x00, 0x00, 0x00};

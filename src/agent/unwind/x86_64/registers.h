@@ -111,6 +111,8 @@ static inline bool arch_is_behind_call(const uint8_t *code)
  * library or in Go. size: how many bytes can be read. Where the code has no unwind table (musl,
  * Go), debuggers know it by these bytes, too.
  */
+#define ARCH_SIGNAL_RETURN_MAX 9
+
 static inline bool arch_is_signal_return(const void *code, uint64_t size)
 {
 	static const uint8_t mov_rax[] = {0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05};
