@@ -73,6 +73,9 @@ DOMAIN_WORDS = re.compile(
     r"(?:^|[^a-z])(allocation|recording|leaked|backtrace|agent|unwind|mallow_)")
 COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.S)
 LINES_MAX = 1000
+# What differs by architecture is in folders of its name, which Meson chooses.
+CPU_FOLDER = re.compile(r"(^|/)(x86_64|aarch64|riscv64)/")
+CPU_QUESTION = re.compile(r"^[ \t]*#[ \t]*(?:el)?if.*\b(__(?:x86_64|i386|aarch64|arm|riscv|mips|s390x?|powerpc)\w*)", re.M)
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.M)
 
 
@@ -114,6 +117,9 @@ def check_file(src, file):
     own = path.with_suffix(".h")
     if file.suffix == ".c" and (src / own).exists() and (not includes or includes[0] != str(own)):
         yield f'src/{path}: its own header "{own}" is not the first include'
+    asked = CPU_QUESTION.search(text)
+    if asked and not CPU_FOLDER.search(str(path)):
+        yield f"src/{path}: asks for {asked.group(1)}: what differs by architecture is in folders (agent/unwind/arch.h)"
     if room in GENERAL:
         found = DOMAIN_WORDS.search(COMMENT.sub("", text))
         if found:

@@ -2,8 +2,7 @@
  * Single instructions, and what compilers have no word for. One file per architecture:
  *
  *   arch_pause()                 for a loop that waits: lets the core's other thread run
- *   arch_counter_is_steady()     whether there is a counter of time that runs at one rate
- *   arch_counter()               reads it; the processor may do so ahead of earlier loads
+ *   arch_counter_is_steady()     whether base/counter.h's runs at one rate and may be read
  *   arch_wait_for_loads()        waits for earlier loads before the next instruction
  *   arch_copy(), arch_fill()     memory, without a call
  *   arch_add(), arch_fetch_add(), arch_exchange_if()

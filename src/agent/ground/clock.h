@@ -8,6 +8,7 @@
 
 #include "agent/arch/instructions.h"
 #include "base/compiler.h"
+#include "base/counter.h"
 
 extern bool clock_use_tsc hidden;
 
@@ -42,7 +43,7 @@ uint64_t clock_ticks_slow(void);
 /* The time in ticks. The processor may read the counter ahead of earlier loads. */
 static inline uint64_t clock_ticks(void)
 {
-	return clock_use_tsc ? arch_counter() : clock_ticks_slow();
+	return clock_use_tsc ? counter_read() : clock_ticks_slow();
 }
 
 /*

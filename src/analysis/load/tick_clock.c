@@ -1,5 +1,6 @@
 #include "analysis/load/tick_clock.h"
 
+#include "base/counter.h"
 #include "hosted/now.h"
 
 static void set_rate(struct tick_clock *clock, uint64_t ticks, uint64_t nanoseconds)
@@ -41,11 +42,7 @@ uint64_t tick_clock_ns_slow(const struct tick_clock *clock, uint64_t passed)
 
 uint64_t tick_clock_now(const struct trace_header *header)
 {
-#if defined(__x86_64__) || defined(__i386__)
-	if (header->clock == TRACE_CLOCK_TSC)
-		return __builtin_ia32_rdtsc();
-#endif
-	return now_ns();
+	return header->clock == TRACE_CLOCK_TSC ? counter_read() : now_ns();
 }
 
 uint64_t tick_clock_span(const struct tick_clock *clock, uint64_t nanoseconds)

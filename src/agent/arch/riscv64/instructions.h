@@ -10,18 +10,10 @@ static inline void arch_pause(void)
 	__asm__ volatile(".insn i 0x0f, 0, x0, x0, 0x010" ::: "memory");
 }
 
-/* The timer: one rate for all cores, and Linux lets programs read it. */
+/* Linux lets programs read it. */
 static inline bool arch_counter_is_steady(void)
 {
 	return true;
-}
-
-static inline uint64_t arch_counter(void)
-{
-	uint64_t count;
-
-	__asm__ volatile("rdtime %0" : "=r"(count));
-	return count;
 }
 
 static inline void arch_wait_for_loads(void)

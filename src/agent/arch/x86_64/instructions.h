@@ -20,11 +20,6 @@ static inline bool arch_counter_is_steady(void)
 	return __get_cpuid(0x80000007, &a, &b, &c, &d) && (d & 1u << 8);
 }
 
-static inline uint64_t arch_counter(void)
-{
-	return __builtin_ia32_rdtsc();
-}
-
 static inline void arch_wait_for_loads(void)
 {
 	__asm__ volatile("lfence" ::: "memory");
