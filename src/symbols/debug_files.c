@@ -27,6 +27,7 @@ struct wanted {
 	size_t build_id_size; /* 0: the checksum counts */
 	uint32_t checksum;    /* zlib's crc32 of the whole file, as .gnu_debuglink has it */
 	bool program;         /* a program or library, even one without symbols */
+	const char *path;     /* where the recording has it; NULL: not looked for by that */
 };
 
 char *module_cache_path(bool make)
@@ -163,6 +164,13 @@ static struct err *by_build_id(const struct debug_files *files, const struct wan
 	}
 	for (size_t i = 0; !err && !*ret && i < root_count(files); i++)
 		err = try_format(wanted, ret, "%s/%s", root_at(files, i), name);
+	// Or the root of a system, with its files where they are recorded.
+	for (size_t i = 0; !err && !*ret && i < files->paths.count; i++)
+		if (!wanted->program)
+			err = try_format(wanted, ret, "%s" SYSTEM_ROOT "/%s", root_at(files, i),
+					 name);
+		else if (wanted->path && *wanted->path == '/')
+			err = try_format(wanted, ret, "%s%s", root_at(files, i), wanted->path);
 	// The user's paths may also be debug files themselves.
 	for (size_t i = 0; !wanted->program && !err && !*ret && i < files->paths.count; i++)
 		if (!is_directory(files->paths.items[i]))
@@ -176,10 +184,11 @@ static struct err *by_build_id(const struct debug_files *files, const struct wan
 	return err;
 }
 
-struct err *debug_files_program(const struct debug_files *files, const uint8_t *id, size_t size,
-				struct elf_image **ret)
+struct err *debug_files_program(const struct debug_files *files, const char *path,
+				const uint8_t *id, size_t size, struct elf_image **ret)
 {
-	const struct wanted wanted = {.build_id = id, .build_id_size = size, .program = true};
+	const struct wanted wanted = {
+		.build_id = id, .build_id_size = size, .program = true, .path = path};
 
 	*ret = NULL;
 	return by_build_id(files, &wanted, ret);

@@ -26,9 +26,10 @@ struct debug_files {
 };
 
 /*
- * Adds a place: a directory like /usr/lib/debug, or one debug file. In a directory debug files are
- * found as .build-id/xx/yyyy.debug, or by the name of the debuglink or of the program. Places are
- * searched in the order in which they were added.
+ * Adds a place: a directory like /usr/lib/debug, the root of another system (a sysroot), or one
+ * debug file. In a directory debug files are found as .build-id/xx/yyyy.debug, there or below
+ * usr/lib/debug, or by the name of the debuglink or of the program; programs by their build id, or
+ * at their recorded path below it. Places are searched in the order in which they were added.
  */
 struct err *debug_files_add(struct debug_files *files, const char *path);
 void debug_files_deinit(struct debug_files *files);
@@ -38,11 +39,11 @@ struct err *debug_files_by_build_id(const struct debug_files *files, const uint8
 				    struct elf_image **ret);
 
 /*
- * Opens the program or library with that build id (.build-id/xx/yyyy), in the same places, but not
- * from debuginfod. *ret NULL: none was found.
+ * Opens the program or library with that build id (.build-id/xx/yyyy, or `path` below a root of the
+ * user's; NULL: not there), in the same places, but not from debuginfod. *ret NULL: none was found.
  */
-struct err *debug_files_program(const struct debug_files *files, const uint8_t *id, size_t size,
-				struct elf_image **ret);
+struct err *debug_files_program(const struct debug_files *files, const char *path,
+				const uint8_t *id, size_t size, struct elf_image **ret);
 
 /*
  * Opens the separate debug file of an image: by its build id, else by its debuglink. *ret NULL:

@@ -65,5 +65,5 @@ struct err *program_file_find(const struct debug_files *files, const char *path,
 		*ret = image;
 		return NULL;
 	}
-	return debug_files_program(files, build_id, build_id_size, ret);
+	return debug_files_program(files, path, build_id, build_id_size, ret);
 }

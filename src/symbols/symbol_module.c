@@ -66,7 +66,7 @@ static struct err *open_images(struct symbol_module *module, const char *path,
 
 	if (err || module->program)
 		return err;
-	err = debug_files_program(module->files, build_id, build_id_size, &module->program);
+	err = debug_files_program(module->files, path, build_id, build_id_size, &module->program);
 	if (!err && !module->program)
 		err = debug_files_by_build_id(module->files, build_id, build_id_size,
 					      &module->debug);

@@ -51,8 +51,18 @@ bool csv_option_raw(const struct options *options, size_t id);
 		.many = true                                                                       \
 	}
 
+#define SYSROOT_OPTION                                                                             \
+	{                                                                                          \
+		.name = "sysroot", .value = "DIR",                                                 \
+		.text = "the root directory of another system, of its architecture or an image, "  \
+			"in which the files of programs and libraries are, and debug files; may "  \
+			"be given many times",                                                     \
+		.many = true                                                                       \
+	}
+
 /*
- * Checks the paths, which are options->many. false: one cannot be read, and an error was printed.
+ * Checks the paths of both options, which are options->many: each is searched for both. false: one
+ * cannot be read, and an error was printed.
  */
 bool debug_symbols_check(const struct options *options);
 

@@ -32,7 +32,8 @@ enum {
 	OUTPUT,
 	HTML,
 	PLUMBING,
-	DEBUG_SYMBOLS
+	DEBUG_SYMBOLS,
+	SYSROOT,
 };
 
 static const struct option_spec options_of_check[] = {
@@ -73,6 +74,7 @@ static const struct option_spec options_of_check[] = {
 			  "top: for CI to keep"},
 	[PLUMBING] = PLUMBING_OPTION,
 	[DEBUG_SYMBOLS] = DEBUG_SYMBOLS_OPTION,
+	[SYSROOT] = SYSROOT_OPTION,
 };
 
 static const int exclusive[][2] = {{CHECK_GROWTH, MERGE}, {HTML, MERGE}};

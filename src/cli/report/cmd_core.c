@@ -34,7 +34,8 @@ enum {
 	WIDTH,
 	FULL,
 	PLUMBING,
-	DEBUG_SYMBOLS
+	DEBUG_SYMBOLS,
+	SYSROOT,
 };
 
 static const struct option_spec options_of_core[] = {
@@ -62,6 +63,7 @@ static const struct option_spec options_of_core[] = {
 	[FULL] = {.name = "full", .text = "cut, fold and leave out nothing"},
 	[PLUMBING] = PLUMBING_OPTION,
 	[DEBUG_SYMBOLS] = DEBUG_SYMBOLS_OPTION,
+	[SYSROOT] = SYSROOT_OPTION,
 };
 
 static const int exclusive[][2] = {

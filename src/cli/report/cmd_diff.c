@@ -27,7 +27,8 @@ enum {
 	WIDTH,
 	FULL,
 	PLUMBING,
-	DEBUG_SYMBOLS
+	DEBUG_SYMBOLS,
+	SYSROOT,
 };
 
 static const struct option_spec options_of_diff[] = {
@@ -58,6 +59,7 @@ static const struct option_spec options_of_diff[] = {
 	[FULL] = {.name = "full", .text = "cut and fold nothing"},
 	[PLUMBING] = PLUMBING_OPTION,
 	[DEBUG_SYMBOLS] = DEBUG_SYMBOLS_OPTION,
+	[SYSROOT] = SYSROOT_OPTION,
 };
 
 static const int exclusive[][2] = {{JSON, CSV}, {WIDTH, FULL}, {WIDTH, JSON}, {WIDTH, CSV}};

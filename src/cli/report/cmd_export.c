@@ -27,6 +27,7 @@ enum {
 	PLUMBING,
 	BYTES,
 	DEBUG_SYMBOLS,
+	SYSROOT,
 	NODES,
 	SOURCES,
 	ANONYMOUS
@@ -63,6 +64,7 @@ static const struct option_spec options_of_export[] = {
 	[PLUMBING] = PLUMBING_OPTION,
 	[BYTES] = {.name = "bytes", .text = "sizes in texts to the last digit"},
 	[DEBUG_SYMBOLS] = DEBUG_SYMBOLS_OPTION,
+	[SYSROOT] = SYSROOT_OPTION,
 	[NODES] = {.name = "nodes",
 		   .value = "N",
 		   .text = "in html: so many nodes of each flame graph, the widest",

@@ -35,7 +35,8 @@ enum {
 	WIDTH,
 	FULL,
 	PLUMBING,
-	DEBUG_SYMBOLS
+	DEBUG_SYMBOLS,
+	SYSROOT,
 };
 
 /* What --by takes, in the order of its choices. */
@@ -94,6 +95,7 @@ static const struct option_spec options_of_report[] = {
 	[FULL] = {.name = "full", .text = "cut, fold and leave out nothing"},
 	[PLUMBING] = PLUMBING_OPTION,
 	[DEBUG_SYMBOLS] = DEBUG_SYMBOLS_OPTION,
+	[SYSROOT] = SYSROOT_OPTION,
 };
 
 static const int exclusive[][2] = {{JSON, CSV},

@@ -31,6 +31,7 @@ enum {
 	MAX_OPEN,
 	MAX_MEMORY,
 	DEBUG_SYMBOLS,
+	SYSROOT,
 	SOURCES,
 	GATHER,
 	GATHER_LISTEN,
@@ -57,6 +58,7 @@ static const struct option_spec options_of_serve[] = {
 			  .value = "ORIGIN[,ORIGIN…]",
 			  .text = "web pages from there may read the answers"},
 	[DEBUG_SYMBOLS] = DEBUG_SYMBOLS_OPTION,
+	[SYSROOT] = SYSROOT_OPTION,
 	[SOURCES] = SOURCES_OPTION,
 	[GATHER] =
 		{.name = "gather",

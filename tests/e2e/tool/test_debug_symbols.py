@@ -282,3 +282,21 @@ def test_all_commands_that_look_up_names(tool, stripped, command):
 def test_a_run_says_it_too(tool, tmp_path, stripped):
     run = tool("run", "--log", "debug", "-o", tmp_path / "again.mallow", "--", tmp_path / "s")
     assert f"mallow: names of {tmp_path}/s: the file has no symbols\n" in run.stderr
+
+
+def test_sysroot(stripped, tmp_path, tool):
+    """What was recorded elsewhere: programs lie below the root of that system as they did there, and debug files."""
+    program, root = tmp_path / "s", tmp_path / "root"
+    (root / "usr/lib").mkdir(parents=True)
+    stripped.debug.rename(root / "usr/lib/debug")
+    there = root / str(program)[1:]
+    there.parent.mkdir(parents=True)
+    program.rename(there)
+    assert "kept_back" not in tool("report", stripped.path).stdout
+    said = tool("report", "--sysroot", root, stripped.path).stdout
+    assert f"s.c:{LINE}" in said and "kept_back" in said
+    # A file of another build is not taken for it.
+    subprocess.run([need("gcc"), "-O2", "-Wl,--build-id", "-o", there, tmp_path / "s.c"], check=True)
+    (root / "usr/lib/debug").rename(tmp_path / "elsewhere")
+    assert "kept_back" not in tool("report", "--sysroot", root, stripped.path).stdout
+    assert "no/such" in tool("report", "--sysroot", "/no/such", stripped.path, check=False).stderr
