@@ -8,6 +8,10 @@ BUILD   := build
 
 version := $(shell sed -n "s/^ *version: '\(.*\)',/\1/p" meson.build)
 
+# Another architecture, as Meson names it: its tool and agent are built into a folder of that name.
+ARCH    ?=
+foreign := $(addprefix $(BUILD)/,$(filter-out $(shell uname -m),$(ARCH)))
+
 # Options of `make bench`: BENCH='--fast', BENCH='--only python,clang --rounds 9', …
 BENCH ?=
 
@@ -55,16 +59,33 @@ help: ## this list
 demo: setup-demo tool ## record the tour's program, show the report and a flame graph
 	@tools/demo.sh $(BUILD)/mallow $(BUILD)/demo
 
+ifneq ($(foreign),)
+build: setup-cross-$(ARCH)
+	@tools/cross/sysroot.sh $(ARCH) $(foreign)/sysroot
+	@sed -e 's|@cpu@|$(ARCH)|' -e 's|@root@|$(abspath $(foreign))/sysroot|' tools/cross/cross.ini.in > $(foreign)/cross.ini
+	@tools/build.sh $(foreign)/meson --cross-file $(foreign)/cross.ini -Dwerror=$(if $(WERROR),true,false) \
+		--buildtype=debugoptimized -Dtests=false -Debpf=false
+	@ln -f $(foreign)/meson/src/cli/mallow $(foreign)/meson/src/agent/libmallow.so $(foreign)/meson/src/agent/libmallow.a \
+		$(foreign)/meson/src/agent/libmallow.options $(foreign)/
+
+# Under qemu: what it runs as a kernel would (docs/ports.md). The tool of this machine reads the recordings.
+check:
+	@$(MAKE) --no-print-directory setup-test build ARCH=
+	@$(MAKE) --no-print-directory build
+	@MALLOW_ARCH=$(ARCH) MALLOW_LIBRARY=$(abspath $(foreign))/libmallow.so PYTHONDONTWRITEBYTECODE=1 $(PYTHON) -m pytest \
+		-q -p no:cacheprovider -n 2 tests/e2e/ports tests/e2e/record/test_samples.py
+else
 check: setup-test build build-asan ## all tests; the last line says how many passed
 	@$(PYTHON) tools/check.py
+
+build: setup-build tool ## build/mallow and build/libmallow.so, to be used from there; ARCH=aarch64, riscv64: build/aarch64/mallow, …
+endif
 
 check-long: setup-long build build-asan build-tsan build-clang ## check, and what takes long or needs large packages
 	@$(PYTHON) tools/check.py --long
 
 check-distributions: setup-distributions ## make demo and make check on a bare Debian 12 and 13 (root; an hour and more)
 	@tools/check_distributions.sh $(BUILD)/distributions
-
-build: setup-build tool ## build/mallow and build/libmallow.so, to be used from there
 
 tool:
 	$(call build_dir,$(BUILD)/meson,--buildtype=debugoptimized -Dtests=$(tests))

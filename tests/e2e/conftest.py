@@ -2,6 +2,8 @@
 
     MALLOW=…/mallow pytest tests/e2e     tests another build than build/mallow
     MALLOW_ASAN=…/mallow                 the sanitizer build for damaged recordings
+    MALLOW_ARCH=aarch64                  programs of that architecture, which qemu runs, with the agent
+                                         of MALLOW_LIBRARY; what is there of it: docs/ports.md
     pytest --long                        also the tests that take long
 """
 import collections
@@ -27,6 +29,10 @@ TOP = pathlib.Path(__file__).resolve().parents[2]
 SAMPLES = TOP / "tests" / "samples"
 COMPILERS = {("gcc", "c"): "gcc", ("gcc", "cpp"): "g++", ("clang", "c"): "clang",
              ("clang", "cpp"): "clang++", ("musl", "c"): "musl-gcc"}
+ARCH = os.environ.get("MALLOW_ARCH")
+SYSROOT = TOP / "build" / str(ARCH) / "sysroot"
+if ARCH:
+    COMPILERS = {("gcc", "c"): f"{ARCH}-linux-gnu-gcc", ("gcc", "cpp"): f"{ARCH}-linux-gnu-g++"}
 LANGUAGE = {"c": ["-std=gnu17"], "cpp": ["-std=c++17", "-fsized-deallocation"]}
 # Compilers know these functions, and make one of another or drop a pair of calls.
 NO_BUILTINS = [f"-fno-builtin-{name}" for name in ("malloc", "calloc", "realloc", "free", "strdup")]
@@ -44,6 +50,7 @@ def pytest_addoption(parser):
 
 def pytest_configure(config):
     config.addinivalue_line("markers", "long: takes long, runs with --long only")
+    config.addinivalue_line("markers", "native(why): not with the programs of another architecture: MALLOW_ARCH")
     # nohup ignores SIGHUP, and a shell SIGINT and SIGQUIT in what it starts with `&`. What is ignored
     # stays so in children, some of which die by these; what has a handler is reset by exec.
     for number in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT):
@@ -66,6 +73,10 @@ def stop_once(*_):
 
 
 def pytest_collection_modifyitems(config, items):
+    for item in items:
+        native = item.get_closest_marker("native")
+        if ARCH and native:
+            item.add_marker(pytest.mark.skip(reason=f"not under qemu: {native.args[0]}"))
     if not config.getoption("--long"):
         for item in items:
             if item.get_closest_marker("long"):
@@ -272,6 +283,12 @@ class Recorded:
                 assert reader.header.ended
 
 
+def by_emulator(command, environment):
+    """The command as qemu runs it. What is preloaded is the program's, not qemu's."""
+    preloaded = environment.pop("LD_PRELOAD", None)
+    return [need(f"qemu-{ARCH}"), "-L", str(SYSROOT), *(["-E", f"LD_PRELOAD={preloaded}"] if preloaded else []), *command]
+
+
 @pytest.fixture
 def record(tool, agent, tmp_path):
     """record(command, …): runs a program under the agent, bare or by `mallow run`.
@@ -291,6 +308,8 @@ def record(tool, agent, tmp_path):
         elif not bare:
             command = [str(tool.path), "run", "--", *command]
         environment.update({f"MALLOW_{name}": str(value) for name, value in given.items()})
+        if ARCH:
+            command = by_emulator(command, environment)
         result = subprocess.run(command, env=environment, capture_output=True, text=text,
                                 timeout=timeout, **options)
         if check:
@@ -336,8 +355,10 @@ def build_sample(name, compiler="gcc", opt="-O0", extra=()):
     """The path of a sample program. compiler is gcc, clang or musl. Results are kept in build/samples under
     a hash of source and command, so only what changed is compiled again."""
     source, language = sample_source(name)
+    if (compiler, language) not in COMPILERS:
+        pytest.skip(f"{compiler} is not tried for {ARCH}")
     driver = need(COMPILERS[compiler, language])
-    command = [driver, "-g", opt, "-Wall", "-Wextra", "-Wno-unused-parameter", "-pthread",
+    command = [driver, *([f"--sysroot={SYSROOT}", "-fasynchronous-unwind-tables"] if ARCH else []), "-g", opt, "-Wall", "-Wextra", "-Wno-unused-parameter", "-pthread",
                *NO_BUILTINS, f"-I{SAMPLES}", f"-I{TOP / 'include'}", *LANGUAGE[language], str(source),
                *map(str, extra), *(MUSL if compiler == "musl" else []), "-ldl"]
     read = [source, *sorted(SAMPLES.glob("*.h"))]

@@ -112,7 +112,9 @@ static bool find_cfa(const struct walk *walk, struct crossing *crossing,
 	// if its return address is in a register: then the caller's sp is the same.
 	return (rule->signal && rule->cfa_deref) || cfa > walk->sp ||
 	       (ARCH_LINK_REGISTER && cfa == walk->sp && rule->ra.how == RULE_VALUE &&
-		rule->ra.base == ARCH_DWARF_PC);
+		(rule->ra.base == ARCH_DWARF_PC ||
+		 (rule->ra.base == ARCH_DWARF_FP &&
+		  walk->fp == 0))); // ends: RISC-V's makecontext()
 }
 
 /* After leaving a handler's frame. walk is at the interrupted function, with its exact pc. */

@@ -1,0 +1,59 @@
+"""Stacks of real programs on other architectures, each frame compared with what libgcc's unwinder finds
+in the same malloc."""
+import struct
+import subprocess
+
+import pytest
+
+import mallow_reader
+from conftest import ARCH, SYSROOT, TOP, by_emulator, clean_environment, need
+
+pytestmark = pytest.mark.skipif(not ARCH, reason="make check ARCH=aarch64")
+
+FIRST = 987654  # as tests/ports/backtraces.c has it
+SQL = "create table t(a, b); insert into t select value, hex(randomblob(20)) from generate_series(1, 2000);" \
+      "create index i on t(b); select count(*), max(b) from t group by a % 7;"
+PROGRAMS = {
+    "sqlite3": ["sqlite3", ":memory:", SQL],
+    "perl": ["perl", "-e", 'my %h; $h{"k$_"} = [1 .. 5] for 1 .. 2000; print length join ",", map {"$_=@{$h{$_}}"} sort keys %h'],
+    "python3": ["python3", "-c", "import json, re; print(len(re.findall('a.*b', open(json.__file__).read())))"],
+}
+
+
+@pytest.fixture(scope="module")
+def backtraces(tmp_path_factory):
+    library = tmp_path_factory.mktemp("backtraces") / "backtraces.so"
+    subprocess.run([need(f"{ARCH}-linux-gnu-gcc"), f"--sysroot={SYSROOT}", "-O2", "-fno-builtin", "-shared", "-fPIC",
+                    "-fasynchronous-unwind-tables", "-o", library, TOP / "tests/ports/backtraces.c"], check=True)
+    return library
+
+
+def stacks_of_libgcc(path):
+    words = memoryview(path.read_bytes()).cast("Q")
+    at, found = 0, []
+    while at < len(words):
+        count = words[at + 1]
+        found.append((words[at], list(words[at + 2:at + 2 + count])))
+        at += 2 + count
+    return found
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_equal_to_libgcc(name, backtraces, agent, tmp_path):
+    program = (SYSROOT / "usr/bin" / PROGRAMS[name][0]).resolve()
+    environment = clean_environment({"LD_PRELOAD": f"{agent}:{backtraces}", "MALLOW_OUTPUT": tmp_path / "r.mallow",
+                                     "BACKTRACES": tmp_path / "backtraces", "PYTHONMALLOC": "malloc"})
+    command = by_emulator([str(program), *PROGRAMS[name][1:]], environment)
+    subprocess.run(command, env=environment, check=True, stdout=subprocess.DEVNULL, timeout=300)
+    recording = mallow_reader.read(tmp_path / "r.mallow")
+    assert recording.header.lost == 0 and recording.header.losses["broken_stacks"] == 0
+    events = [event for event in recording.events if isinstance(event, mallow_reader.Alloc)]
+    begin = next(i for i, event in enumerate(events) if event.size == FIRST)
+    ours = [event for event in events[begin:] if mallow_reader.ENTRIES[event.op] == "malloc"]
+    theirs = stacks_of_libgcc(tmp_path / "backtraces")
+    assert len(theirs) > 4000
+    assert [event.address for event in ours[:len(theirs)]] == [address for address, _ in theirs]
+    for event, (_, frames) in zip(ours, theirs):
+        # Two frames are of what is between the program and libgcc: this malloc, and the agent's.
+        assert [pc for pc, _ in recording.stack(event.node)] == frames[2:]
+    print(f"{len(theirs)} stacks")

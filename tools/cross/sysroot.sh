@@ -1,0 +1,40 @@
+#!/bin/sh
+# Unpacks what is built with, and run for tests, of another architecture: sysroot.sh CPU FOLDER. CPU is
+# Meson's name of it. Debian's packages of this release or, if that lacks the architecture, of the next
+# one; nothing of them is run.
+set -eu
+
+cpu=$1 folder=$2
+tools=$(dirname "$0")/..
+case $cpu in
+aarch64) arch=arm64 ;;
+riscv64) arch=riscv64 ;;
+*)
+	echo "sysroot: no architecture '$cpu': aarch64 and riscv64 are there (docs/ports.md)" >&2
+	exit 2
+	;;
+esac
+
+# The libraries that the tool is built with, and programs for tests/e2e/ports.
+packages=$(sed -n '/^\[tool\]/,/^$/s/^\(lib.*-dev\|zlib1g-dev\)$/\1/p' "$tools/packages.txt" | tr '\n' ' ')
+packages="$packages libstdc++6 python3 sqlite3 perl"
+release=$(sed -n 's/^VERSION_CODENAME=//p' /etc/os-release)
+[ "$arch $release" != "riscv64 bookworm" ] || release=trixie
+wanted="$release $packages"
+[ "$(cat "$folder.made" 2>/dev/null)" != "$wanted" ] || exit 0
+
+mirror=$(apt-get indextargets --format "\$(SITE)" | head -n 1)
+echo "sysroot: $release's packages for $arch, about 200 MB, into $folder"
+rm -rf "$folder" "$folder.made"
+mkdir -p "$folder"
+mmdebstrap --quiet --variant=extract --architectures="$arch" --include="$(echo "$packages" | tr ' ' ',')" \
+	--aptopt='Apt::Install-Recommends "false"' --skip=check/qemu --skip=cleanup/reproducible \
+	"$release" "$folder" "deb $mirror $release main"
+for link in bin lib sbin; do
+	[ -e "$folder/$link" ] || ln -s "usr/$link" "$folder/$link"
+done
+# Absolute links lead into this machine's files.
+find "$folder/usr/lib" -type l -lname '/*' | while read -r link; do
+	ln -sfn "$(realpath -m --relative-to="$(dirname "$link")" "$folder$(readlink "$link")")" "$link"
+done
+echo "$wanted" >"$folder.made"
