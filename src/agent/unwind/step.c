@@ -165,20 +165,46 @@ static enum step step_by_rule(struct walk *walk, struct crossing *crossing,
 	return enter_interrupted(walk, crossing);
 }
 
+/*
+ * Whether code without tables returns from a signal handler: it may be in memory of no module. Were
+ * such a frame not known, a walk would miss the hook that the signal interrupted.
+ */
+static bool is_signal_return(const struct crossing *crossing, uint64_t pc)
+{
+	return pc > NULL_CALL_END &&
+	       stack_bounds_can_read(crossing->stack, pc, pc + ARCH_SIGNAL_RETURN_MAX) &&
+	       arch_is_signal_return((const void *)pc, ARCH_SIGNAL_RETURN_MAX);
+}
+
+static void find_rule(uint64_t pc, const struct crossing *crossing, unsigned packed,
+		      struct unwind_rule *ret)
+{
+	if (packed != RULE_NONE) {
+		rule_unpack((uint16_t)packed, ret);
+		return;
+	}
+	rule_find_slow(pc, ret);
+	if (ret->kind == RULE_FRAME_POINTER && is_signal_return(crossing, pc))
+		*ret = rule_of_signal_return;
+	rule_table_insert(pc, rule_pack(ret));
+}
+
 struct call_search {
 	uint64_t pc;
+	uint64_t other; /* 0: none */
 	bool found;
 };
 
-/* Whether a call stands before pc. */
+/* Whether a call stands before pc, in another module than `other` is in. */
 static void search_call(void *argument)
 {
 	struct call_search *search = argument;
-	uint64_t start;
+	uint64_t start, other;
 
-	search->found = module_find_code(search->pc - 1, &start) &&
-			search->pc - start >= ARCH_CALL_MAX &&
-			arch_is_behind_call((const uint8_t *)search->pc);
+	search->found =
+		module_find_code(search->pc - 1, &start) && search->pc - start >= ARCH_CALL_MAX &&
+		arch_is_behind_call((const uint8_t *)search->pc) &&
+		!(search->other && module_find_code(search->other - 1, &other) && other == start);
 }
 
 /* Whether pc is a return address in a module. One that a walk has come to before is. */
@@ -240,11 +266,56 @@ static enum step step_to_other_stack(struct walk *walk, struct crossing *crossin
 	return STEP_OTHER_STACK;
 }
 
+/*
+ * Where a frame's record may lie anywhere in it, a frame pointer does not tell the caller's sp. But
+ * the caller's own record is where its fp leads to, and its rule knows how far that is from its
+ * CFA.
+ */
+static void make_sp_sure(struct walk *walk, struct crossing *crossing)
+{
+	struct unwind_rule rule;
+	uint64_t sp;
+
+	if (!ARCH_FRAME_PAIRS || walk->pc == 0)
+		return;
+	find_rule(walk->pc, crossing,
+		  rule_table_find(atomic_load_explicit(&rule_table_current, memory_order_acquire),
+				  walk->pc),
+		  &rule);
+	sp = walk->fp - (uint64_t)(int64_t)(rule.fp_offset + rule.cfa_offset);
+	if (rule.kind == RULE_STEP && rule.cfa_base == ARCH_DWARF_SP && !rule.cfa_deref &&
+	    rule.fp.how == RULE_AT && rule.fp.base == RULE_BASE_CFA && sp >= walk->sp &&
+	    sp - walk->sp <= FRAME_MAX)
+		walk->sp = sp;
+}
+
+/*
+ * Whether code without tables that was interrupted is still in the function that another module has
+ * called, with the return address in its register: the kernel's vDSO.
+ */
+static bool is_called_from_elsewhere(const struct walk *walk, struct crossing *crossing,
+				     uint64_t *caller)
+{
+	struct call_search search = {.other = walk->pc};
+
+	if (!ARCH_LINK_REGISTER || crossing->context_sp != walk->sp ||
+	    !load(crossing, crossing->context + arch_context_offset(ARCH_DWARF_PC), &search.pc))
+		return false;
+	search.pc = *caller = arch_strip(search.pc);
+	unwind_run_slow(search_call, &search);
+	return search.found;
+}
+
 /* Code without tables. JIT compilers and assembly keep frame pointers, or have cleared fp. */
 static enum step step_by_frame_pointer(struct walk *walk, struct crossing *crossing)
 {
 	uint64_t record = walk->fp + ARCH_FRAME_RECORD;
 
+	if (is_called_from_elsewhere(walk, crossing, &walk->pc)) {
+		crossing->context_sp = 0;
+		make_sp_sure(walk, crossing);
+		return STEP_CALLER;
+	}
 	if (walk->fp == 0)
 		return STEP_END;
 	if (record < walk->sp || record - walk->sp > FRAME_MAX)
@@ -255,6 +326,7 @@ static enum step step_by_frame_pointer(struct walk *walk, struct crossing *cross
 	    !load_record(crossing, &record, &walk->fp, &walk->pc))
 		return STEP_BROKEN;
 	walk->sp = record + 16;
+	make_sp_sure(walk, crossing);
 	return walk->pc == 0 ? STEP_END : STEP_CALLER;
 }
 
@@ -266,29 +338,11 @@ static void set_limit(struct walk *walk, struct crossing *crossing, enum step re
 	walk->limit = stack_bounds_end(crossing->stack, walk->sp);
 }
 
-/*
- * Whether code without tables returns from a signal handler: it may be in memory of no module. Were
- * such a frame not known, a walk would miss the hook that the signal interrupted.
- */
-static bool is_signal_return(const struct crossing *crossing, uint64_t pc)
-{
-	return pc > NULL_CALL_END &&
-	       stack_bounds_can_read(crossing->stack, pc, pc + ARCH_SIGNAL_RETURN_MAX) &&
-	       arch_is_signal_return((const void *)pc, ARCH_SIGNAL_RETURN_MAX);
-}
-
 static enum step step_by(struct walk *walk, struct crossing *crossing, unsigned packed)
 {
 	struct unwind_rule rule;
 
-	if (packed != RULE_NONE) {
-		rule_unpack((uint16_t)packed, &rule);
-	} else {
-		rule_find_slow(walk->pc, &rule);
-		if (rule.kind == RULE_FRAME_POINTER && is_signal_return(crossing, walk->pc))
-			rule = rule_of_signal_return;
-		rule_table_insert(walk->pc, rule_pack(&rule));
-	}
+	find_rule(walk->pc, crossing, packed, &rule);
 	switch (rule.kind) {
 	case RULE_STEP:
 		return step_by_rule(walk, crossing, &rule);
