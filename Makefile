@@ -68,14 +68,18 @@ build: setup-cross-$(ARCH)
 	@ln -f $(foreign)/meson/src/cli/mallow $(foreign)/meson/src/agent/libmallow.so $(foreign)/meson/src/agent/libmallow.a \
 		$(foreign)/meson/src/agent/libmallow.options $(foreign)/
 
-# Under qemu: what it runs as a kernel would (docs/ports.md). The tool of this machine reads the recordings.
+# Under qemu's emulation of system calls, and then under a kernel that qemu boots: docs/ports.md. The tool
+# of this machine reads the recordings.
+foreign_tests = MALLOW_ARCH=$(ARCH) MALLOW_LIBRARY=$(abspath $(foreign))/libmallow.so PYTHONDONTWRITEBYTECODE=1
+foreign_pytest = $(PYTHON) -m pytest -q -p no:cacheprovider tests/e2e/record/test_samples.py
 check:
-	@$(MAKE) --no-print-directory setup-test build ARCH=
+	@$(MAKE) --no-print-directory setup-test setup-guest-$(ARCH) build ARCH=
 	@$(MAKE) --no-print-directory build
-	@MALLOW_ARCH=$(ARCH) MALLOW_LIBRARY=$(abspath $(foreign))/libmallow.so PYTHONDONTWRITEBYTECODE=1 $(PYTHON) -m pytest \
-		-q -p no:cacheprovider -n 2 tests/e2e/ports tests/e2e/record/test_samples.py
+	@tools/cross/sysroot.sh $(ARCH) $(foreign)/guest guest
+	@$(foreign_tests) $(foreign_pytest) tests/e2e/ports -n 2
+	@$(foreign_tests) MALLOW_GUEST=$(abspath $(foreign))/guest $(foreign_pytest)
 else
-check: setup-test build build-asan ## all tests; the last line says how many passed
+check: setup-test build build-asan ## all tests; the last line says how many passed; ARCH=…: those of another architecture
 	@$(PYTHON) tools/check.py
 
 build: setup-build tool ## build/mallow and build/libmallow.so, to be used from there; ARCH=aarch64, riscv64: build/aarch64/mallow, …
@@ -83,6 +87,8 @@ endif
 
 check-long: setup-long build build-asan build-tsan build-clang ## check, and what takes long or needs large packages
 	@$(PYTHON) tools/check.py --long
+	@$(MAKE) --no-print-directory check ARCH=aarch64
+	@$(MAKE) --no-print-directory check ARCH=riscv64
 
 check-distributions: setup-distributions ## make demo and make check on a bare Debian 12 and 13 (root; an hour and more)
 	@tools/check_distributions.sh $(BUILD)/distributions

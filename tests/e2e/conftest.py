@@ -4,6 +4,8 @@
     MALLOW_ASAN=…/mallow                 the sanitizer build for damaged recordings
     MALLOW_ARCH=aarch64                  programs of that architecture, which qemu runs, with the agent
                                          of MALLOW_LIBRARY; what is there of it: docs/ports.md
+    MALLOW_GUEST=…/root                  these programs run under a kernel of that architecture, booted
+                                         with that root file system
     pytest --long                        also the tests that take long
 """
 import collections
@@ -21,6 +23,7 @@ import sys
 import pytest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent / "lib"))
+import guest as guests  # noqa: E402
 import mallow_reader  # noqa: E402
 import mallow_sums  # noqa: E402
 import report_json  # noqa: E402
@@ -31,6 +34,7 @@ COMPILERS = {("gcc", "c"): "gcc", ("gcc", "cpp"): "g++", ("clang", "c"): "clang"
              ("clang", "cpp"): "clang++", ("musl", "c"): "musl-gcc"}
 ARCH = os.environ.get("MALLOW_ARCH")
 SYSROOT = TOP / "build" / str(ARCH) / "sysroot"
+GUEST = os.environ.get("MALLOW_GUEST")
 if ARCH:
     COMPILERS = {("gcc", "c"): f"{ARCH}-linux-gnu-gcc", ("gcc", "cpp"): f"{ARCH}-linux-gnu-g++"}
 LANGUAGE = {"c": ["-std=gnu17"], "cpp": ["-std=c++17", "-fsized-deallocation"]}
@@ -75,7 +79,7 @@ def stop_once(*_):
 def pytest_collection_modifyitems(config, items):
     for item in items:
         native = item.get_closest_marker("native")
-        if ARCH and native:
+        if ARCH and native and not GUEST:
             item.add_marker(pytest.mark.skip(reason=f"not under qemu: {native.args[0]}"))
     if not config.getoption("--long"):
         for item in items:
@@ -289,8 +293,19 @@ def by_emulator(command, environment):
     return [need(f"qemu-{ARCH}"), "-L", str(SYSROOT), *(["-E", f"LD_PRELOAD={preloaded}"] if preloaded else []), *command]
 
 
+@pytest.fixture(scope="session")
+def guest(tmp_path_factory):
+    """The kernel in which programs run, if not this one."""
+    if not GUEST:
+        yield None
+        return
+    booted = guests.Guest(ARCH, pathlib.Path(GUEST), TOP, tmp_path_factory.mktemp("guest"))
+    yield booted
+    booted.close()
+
+
 @pytest.fixture
-def record(tool, agent, tmp_path):
+def record(tool, agent, tmp_path, guest):
     """record(command, …): runs a program under the agent, bare or by `mallow run`.
 
     linked: the agent is in the program already.
@@ -308,10 +323,15 @@ def record(tool, agent, tmp_path):
         elif not bare:
             command = [str(tool.path), "run", "--", *command]
         environment.update({f"MALLOW_{name}": str(value) for name, value in given.items()})
-        if ARCH:
-            command = by_emulator(command, environment)
-        result = subprocess.run(command, env=environment, capture_output=True, text=text,
-                                timeout=timeout, **options)
+        if guest:
+            if options or not bare:
+                pytest.skip("not in the guest: it needs more of this machine")
+            result = guest.run(command, environment, folder, timeout)
+        else:
+            if ARCH:
+                command = by_emulator(command, environment)
+            result = subprocess.run(command, env=environment, capture_output=True, text=text,
+                                    timeout=timeout, **options)
         if check:
             assert result.returncode == 0, f"status {result.returncode}: {result.stderr}"
         return Recorded(tool, folder, result)

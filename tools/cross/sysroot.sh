@@ -1,10 +1,10 @@
 #!/bin/sh
-# Unpacks what is built with, and run for tests, of another architecture: sysroot.sh CPU FOLDER. CPU is
-# Meson's name of it. Debian's packages of this release or, if that lacks the architecture, of the next
-# one; nothing of them is run.
+# Unpacks what is built with, and run for tests, of another architecture: sysroot.sh CPU FOLDER [guest].
+# CPU is Meson's name of it. Debian's packages of this release or, if that lacks the architecture, of
+# the next one; nothing of them is run. guest: a system with a kernel, which tests/e2e/lib/guest.py boots.
 set -eu
 
-cpu=$1 folder=$2
+cpu=$1 folder=$2 kind=${3:-}
 tools=$(dirname "$0")/..
 case $cpu in
 aarch64) arch=arm64 ;;
@@ -18,13 +18,14 @@ esac
 # The libraries that the tool is built with, and programs for tests/e2e/ports.
 packages=$(sed -n '/^\[tool\]/,/^$/s/^\(lib.*-dev\|zlib1g-dev\)$/\1/p' "$tools/packages.txt" | tr '\n' ' ')
 packages="$packages libstdc++6 python3 sqlite3 perl"
+[ "$kind" != guest ] || packages="linux-image-$arch base-files busybox-static coreutils dash kmod libstdc++6"
 release=$(sed -n 's/^VERSION_CODENAME=//p' /etc/os-release)
 [ "$arch $release" != "riscv64 bookworm" ] || release=trixie
 wanted="$release $packages"
 [ "$(cat "$folder.made" 2>/dev/null)" != "$wanted" ] || exit 0
 
 mirror=$(apt-get indextargets --format "\$(SITE)" | head -n 1)
-echo "sysroot: $release's packages for $arch, about 200 MB, into $folder"
+echo "sysroot: $release's packages for $arch, some 200 MB, into $folder"
 rm -rf "$folder" "$folder.made"
 mkdir -p "$folder"
 mmdebstrap --quiet --variant=extract --architectures="$arch" --include="$(echo "$packages" | tr ' ' ',')" \
