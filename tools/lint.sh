@@ -14,7 +14,7 @@ step()
 step "1 of 5: rooms and headers"
 tools/check_rooms.py --headers || status=1
 step "2 of 5: shellcheck"
-shellcheck tools/*.sh .ci/run examples/ci/*.sh || status=1
+shellcheck tools/*.sh tools/cross/*.sh .ci/run examples/ci/*.sh || status=1
 step "3 of 5: clang-format"
 tools/sources.sh | xargs -0 clang-format --dry-run --Werror || status=1
 

@@ -173,7 +173,7 @@ static inline __attribute__((always_inline)) bool track_missing(const struct unw
 								struct registers *registers)
 {
 	unsigned missing = crossing->missing & ARCH_TRACKED & ~registers->wanted;
-	struct walk walk;
+	struct walk walk = {0};
 
 	if (missing == 0)
 		return false;
@@ -181,8 +181,7 @@ static inline __attribute__((always_inline)) bool track_missing(const struct unw
 	*crossing = (struct crossing){.stack = crossing->stack, .registers = registers};
 	arch_take_registers(&walk.pc, registers->values);
 	// pc is not a return address, so it is one further, as for an interrupted frame.
-	walk.pc++; // NOLINT(clang-analyzer-core.uninitialized.Assign): stored in asm
-	walk.limit = 0;
+	walk.pc++;
 	registers->known = registers->wanted;
 	for (unsigned i = 0; i < OWN_FRAMES_MAX; i++) {
 		if (step_tracking_slow(&walk, crossing) != STEP_CALLER || walk.sp > state->sp)

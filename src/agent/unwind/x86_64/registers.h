@@ -37,13 +37,29 @@
 #define ARCH_CONTEXT_SP 160
 #define ARCH_CONTEXT_PC 168
 
-/* Of DWARF's register n, n < ARCH_CONTEXT_REGISTERS. */
+/* Of DWARF's register n, n < ARCH_CONTEXT_REGISTERS; and of the return address column. */
 #define ARCH_CONTEXT_REGISTERS 16
 
 static inline unsigned arch_context_offset(unsigned n)
 {
-	static const uint8_t offsets[ARCH_CONTEXT_REGISTERS] = {
-		144, 136, 152, 128, 112, 104, 120, 160, 40, 48, 56, 64, 72, 80, 88, 96,
+	static const uint8_t offsets[] = {
+		[0] = 144,
+		[1] = 136,
+		[2] = 152,
+		[3] = 128,
+		[4] = 112,
+		[5] = 104,
+		[6] = 120,
+		[7] = 160,
+		[8] = 40,
+		[9] = 48,
+		[10] = 56,
+		[11] = 64,
+		[12] = 72,
+		[13] = 80,
+		[14] = 88,
+		[15] = 96,
+		[16] = ARCH_CONTEXT_PC,
 	};
 
 	return offsets[n];
