@@ -191,20 +191,18 @@ static void find_rule(uint64_t pc, const struct crossing *crossing, unsigned pac
 
 struct call_search {
 	uint64_t pc;
-	uint64_t other; /* 0: none */
 	bool found;
 };
 
-/* Whether a call stands before pc, in another module than `other` is in. */
+/* Whether a call stands before pc. */
 static void search_call(void *argument)
 {
 	struct call_search *search = argument;
-	uint64_t start, other;
+	uint64_t start;
 
-	search->found =
-		module_find_code(search->pc - 1, &start) && search->pc - start >= ARCH_CALL_MAX &&
-		arch_is_behind_call((const uint8_t *)search->pc) &&
-		!(search->other && module_find_code(search->other - 1, &other) && other == start);
+	search->found = module_find_code(search->pc - 1, &start) &&
+			search->pc - start >= ARCH_CALL_MAX &&
+			arch_is_behind_call((const uint8_t *)search->pc);
 }
 
 /* Whether pc is a return address in a module. One that a walk has come to before is. */
@@ -266,6 +264,14 @@ static enum step step_to_other_stack(struct walk *walk, struct crossing *crossin
 	return STEP_OTHER_STACK;
 }
 
+static void find_caller_rule(uint64_t pc, const struct crossing *crossing, struct unwind_rule *ret)
+{
+	find_rule(pc, crossing,
+		  rule_table_find(atomic_load_explicit(&rule_table_current, memory_order_acquire),
+				  pc),
+		  ret);
+}
+
 /*
  * Where a frame's record may lie anywhere in it, a frame pointer does not tell the caller's sp. But
  * the caller's own record is where its fp leads to, and its rule knows how far that is from its
@@ -278,10 +284,7 @@ static void make_sp_sure(struct walk *walk, struct crossing *crossing)
 
 	if (!ARCH_FRAME_PAIRS || walk->pc == 0)
 		return;
-	find_rule(walk->pc, crossing,
-		  rule_table_find(atomic_load_explicit(&rule_table_current, memory_order_acquire),
-				  walk->pc),
-		  &rule);
+	find_caller_rule(walk->pc, crossing, &rule);
 	sp = walk->fp - (uint64_t)(int64_t)(rule.fp_offset + rule.cfa_offset);
 	if (rule.kind == RULE_STEP && rule.cfa_base == ARCH_DWARF_SP && !rule.cfa_deref &&
 	    rule.fp.how == RULE_AT && rule.fp.base == RULE_BASE_CFA && sp >= walk->sp &&
@@ -290,28 +293,33 @@ static void make_sp_sure(struct walk *walk, struct crossing *crossing)
 }
 
 /*
- * Whether code without tables that was interrupted is still in the function that another module has
- * called, with the return address in its register: the kernel's vDSO.
+ * Whether the register of the return address still leads to the caller of code without tables that
+ * was interrupted: arm64's vDSO, the linker's stubs. If such code has called, it leads into itself
+ * instead, where no table is either.
  */
-static bool is_called_from_elsewhere(const struct walk *walk, struct crossing *crossing,
-				     uint64_t *caller)
+static bool is_still_called(const struct walk *walk, struct crossing *crossing, uint64_t *caller)
 {
-	struct call_search search = {.other = walk->pc};
+	struct unwind_rule rule;
+	uint64_t pc;
 
 	if (!ARCH_LINK_REGISTER || crossing->context_sp != walk->sp ||
-	    !load(crossing, crossing->context + arch_context_offset(ARCH_DWARF_PC), &search.pc))
+	    !load(crossing, crossing->context + arch_context_offset(ARCH_DWARF_PC), &pc))
 		return false;
-	search.pc = *caller = arch_strip(search.pc);
-	unwind_run_slow(search_call, &search);
-	return search.found;
+	pc = arch_strip(pc);
+	if (!is_return_address(pc))
+		return false;
+	find_caller_rule(pc, crossing, &rule);
+	*caller = pc;
+	return rule.kind == RULE_STEP;
 }
 
 /* Code without tables. JIT compilers and assembly keep frame pointers, or have cleared fp. */
 static enum step step_by_frame_pointer(struct walk *walk, struct crossing *crossing)
 {
-	uint64_t record = walk->fp + ARCH_FRAME_RECORD;
+	uint64_t record = walk->fp + ARCH_FRAME_RECORD, caller;
 
-	if (is_called_from_elsewhere(walk, crossing, &walk->pc)) {
+	if (is_still_called(walk, crossing, &caller)) {
+		walk->pc = caller;
 		crossing->context_sp = 0;
 		make_sp_sure(walk, crossing);
 		return STEP_CALLER;

@@ -47,7 +47,7 @@ def test_musl(name, compile_sample, record, functions_of):
 def test_inside_the_allocator(name, compiler, opt, compile_sample, inner_allocator, record,
                               functions_of):
     """Signals, longjmp and fiber switches in the middle of malloc."""
-    program = compile_sample(name, compiler, opt, inner_allocator)
+    program = compile_sample(name, compiler, opt, [*inner_allocator, *(["-DTICK_US=5000"] if ARCH else [])])
     recorded = run_sample(record, [program])
     wanted = expect.expectations(name)
     expect.check(wanted, expect.by_function(recorded.sums, functions_of))
