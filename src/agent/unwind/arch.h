@@ -10,14 +10,16 @@
  * unwind/<cpu>/caller.h: who called a function of ours, and what is kept of that caller while a
  * hook runs. Both are included below.
  *
- * arch/<cpu>: a system call, instructions (one reads a counter of time), the first code of a
+ * base/<cpu>/counter.h: reads the processor's counter of time, for agent and tool.
+ *
+ * arch/<cpu>: a system call, instructions, the first code of a
  * thread, a process and a call on another stack; numbers of the machine; where the agent's memory
  * lies. The headers of arch/ say what each must do.
  *
  * allocators/<cpu>: instructions, and how a function's entry is patched; none: nothing is patched.
  *
  * Outside of them: the packed rule has two forms (cfi/unwind_rule.h). tools/check_agent.py knows
- * the instructions and relocations of each architecture. The tests of tests/unwind compare with
+ * the relocations of each architecture. The tests of tests/unwind compare with
  * libgcc's unwinder and libunwind.
  */
 #ifndef MALLOW_AGENT_UNWIND_ARCH_H

@@ -54,9 +54,8 @@ bool csv_option_raw(const struct options *options, size_t id);
 #define SYSROOT_OPTION                                                                             \
 	{                                                                                          \
 		.name = "sysroot", .value = "DIR",                                                 \
-		.text = "the root directory of another system, of its architecture or an image, "  \
-			"in which the files of programs and libraries are, and debug files; may "  \
-			"be given many times",                                                     \
+		.text = "the root directory of another system: programs, libraries and debug "     \
+			"files are looked for below it; may be given many times",                  \
 		.many = true                                                                       \
 	}
 
