@@ -4,11 +4,14 @@
  * A port is these folders, each of the name that Meson has for the architecture. Every name that
  * the files of another one define is wanted.
  *
- * unwind/<cpu>/registers.h: DWARF's numbers, where calls and frames keep the return address, the
- * red zone, what the kernel puts where.
+ * cfi/<cpu>/abi.h: DWARF's numbers, where calls and frames keep the return address, what the kernel
+ * puts where. The BPF programs walk by these, too.
+ *
+ * unwind/<cpu>/registers.h: what the agent's own walk needs beside them: the red zone, calls before
+ * a return address, registers that are tracked.
  *
  * unwind/<cpu>/caller.h: who called a function of ours, and what is kept of that caller while a
- * hook runs. Both are included below.
+ * hook runs. The three are included below.
  *
  * base/<cpu>/counter.h: reads the processor's counter of time, for agent and tool.
  *
@@ -17,6 +20,9 @@
  * lies. The headers of arch/ say what each must do.
  *
  * allocators/<cpu>: instructions, and how a function's entry is patched; none: nothing is patched.
+ *
+ * ebpf/arch/<cpu>: registers and instructions of probed functions; none: `mallow memleak` and
+ * `mallow attach` are not built.
  *
  * Outside of them: the packed rule has two forms (cfi/unwind_rule.h). tools/check_agent.py knows
  * the relocations of each architecture. The tests of tests/unwind compare with
@@ -32,5 +38,7 @@
 
 #include UNWIND_FILE(caller.h)
 #include UNWIND_FILE(registers.h)
+
+#include "cfi/abi.h"
 
 #endif

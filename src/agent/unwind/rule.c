@@ -10,14 +10,7 @@
 #include "base/compiler.h"
 #include "cfi/rule_compile.h"
 
-const struct unwind_registers rule_registers = {
-	.sp = ARCH_DWARF_SP,
-	.fp = ARCH_DWARF_FP,
-	.pc = ARCH_DWARF_PC,
-	.count = ARCH_DWARF_REGISTERS,
-	.link = ARCH_LINK_REGISTER,
-	.pair = ARCH_FRAME_PAIRS,
-};
+const struct unwind_registers rule_registers = ARCH_UNWIND_REGISTERS;
 
 /*
  * Entry 0 is never used. Entries below the count never change. A reader gets an entry's number from
@@ -90,17 +83,7 @@ static uint64_t original_of(uint64_t pc)
 	return find_original ? find_original(pc - 1) + 1 : pc;
 }
 
-const struct unwind_rule rule_of_signal_return = {
-	.kind = RULE_STEP,
-	.signal = 1,
-	.cfa_base = ARCH_DWARF_SP,
-	.cfa_deref = 1,
-	.cfa_offset = ARCH_CONTEXT_SP,
-	.fp = {RULE_AT, ARCH_DWARF_SP},
-	.fp_offset = ARCH_CONTEXT_FP,
-	.ra = {RULE_AT, ARCH_DWARF_SP},
-	.ra_offset = ARCH_CONTEXT_PC,
-};
+const struct unwind_rule rule_of_signal_return = ARCH_SIGNAL_RETURN_RULE;
 
 /* The code at a module's entry that has no table is not longer than this. */
 #define ENTRY_CODE 64

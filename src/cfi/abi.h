@@ -1,0 +1,32 @@
+/*
+ * What an architecture's ABI and its kernel say of frames, for all that walk them: names ARCH_….
+ * The file of each architecture is cfi/<cpu>/abi.h, of Meson's name of it.
+ */
+#ifndef MALLOW_CFI_ABI_H
+#define MALLOW_CFI_ABI_H
+
+/* As ARCH_FILE(): agent/arch/cpu.h. */
+/* clang-format off */
+#define CFI_FILE(file) <cfi/MALLOW_CPU/file>
+/* clang-format on */
+
+#include CFI_FILE(abi.h)
+
+/* The architecture's struct unwind_registers. */
+#define ARCH_UNWIND_REGISTERS                                                                      \
+	{                                                                                          \
+		.sp = ARCH_DWARF_SP, .fp = ARCH_DWARF_FP, .pc = ARCH_DWARF_PC,                     \
+		.count = ARCH_DWARF_REGISTERS, .link = ARCH_LINK_REGISTER,                         \
+		.pair = ARCH_FRAME_PAIRS,                                                          \
+	}
+
+/* The struct unwind_rule of code that arch_is_signal_return(): the kernel saved all registers. */
+#define ARCH_SIGNAL_RETURN_RULE                                                                    \
+	{                                                                                          \
+		.kind = RULE_STEP, .signal = 1, .cfa_base = ARCH_DWARF_SP, .cfa_deref = 1,         \
+		.cfa_offset = ARCH_CONTEXT_SP, .fp = {RULE_AT, ARCH_DWARF_SP},                     \
+		.fp_offset = ARCH_CONTEXT_FP, .ra = {RULE_AT, ARCH_DWARF_SP},                      \
+		.ra_offset = ARCH_CONTEXT_PC,                                                      \
+	}
+
+#endif
