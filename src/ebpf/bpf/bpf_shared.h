@@ -77,7 +77,7 @@ struct bpf_spans {
 
 /*
  * One word an entry, so it is read and written at once: address << 16 | packed rule. The address is
- * the one that is looked up, which is below 2^47 on x86-64.
+ * the one that is looked up, which is below 2^48.
  */
 #define RULE_CACHE_BITS 15
 #define RULE_CACHE_SIZE (1u << RULE_CACHE_BITS)
@@ -158,7 +158,7 @@ struct bpf_settings {
 	uint32_t depth;              /* frames of a stack at most; 0: no stacks */
 	uint32_t rows;               /* in the table of rows */
 	uint32_t stack_words;        /* in `stacks` */
-	uint32_t unused;
+	uint32_t page;               /* bytes of a page */
 	uint64_t pid_ns_device, pid_ns_inode; /* of the loader's PID namespace; 0: the first one */
 };
 

@@ -67,23 +67,24 @@ static __always_inline bool is_wanted(uint64_t size)
 }
 
 /* A global function, so the verifier looks at it once. Returns 0. */
-__noinline uint32_t put(uint64_t key, struct block *block)
+__noinline uint32_t put(uint64_t key, struct block *given)
 {
-	struct block before;
+	struct block before, block;
 	long status;
 
-	if (!block)
+	if (!given)
 		return 0;
-	status = bpf_map_update_elem(&blocks, &key, block, BPF_NOEXIST);
+	block = *given; // older kernels want what is stored on the function's own stack
+	status = bpf_map_update_elem(&blocks, &key, &block, BPF_NOEXIST);
 	if (status == -EEXIST) {
 		count(&kernel_losses.missed_frees);
 		take_block(key, &before);
-		status = bpf_map_update_elem(&blocks, &key, block, BPF_ANY);
+		status = bpf_map_update_elem(&blocks, &key, &block, BPF_ANY);
 	}
 	if (status)
 		count(&state.losses.blocks);
 	else if (settings.combined)
-		add_to_stack(block, 1);
+		add_to_stack(&block, 1);
 	return 0;
 }
 
@@ -177,28 +178,28 @@ static __always_inline void on_kmalloc_alloc(const volatile uint64_t *context)
 			SOURCE_KMALLOC, context[0]);
 }
 
-SEC("tp_btf/kmalloc")
+SEC("raw_tp/kmalloc")
 int on_kmalloc(const volatile uint64_t *context)
 {
 	on_kmalloc_alloc(context);
 	return 0;
 }
 
-SEC("tp_btf/kmalloc_node")
+SEC("raw_tp/kmalloc_node")
 int on_kmalloc_node(const volatile uint64_t *context)
 {
 	on_kmalloc_alloc(context);
 	return 0;
 }
 
-SEC("tp_btf/kmem_cache_alloc")
+SEC("raw_tp/kmem_cache_alloc")
 int on_cache_alloc(const volatile uint64_t *context)
 {
 	on_slab_alloc(context);
 	return 0;
 }
 
-SEC("tp_btf/kmem_cache_alloc_node")
+SEC("raw_tp/kmem_cache_alloc_node")
 int on_cache_alloc_node(const volatile uint64_t *context)
 {
 	on_slab_alloc(context);
@@ -210,7 +211,7 @@ static __always_inline void handle_kfree(const volatile uint64_t *context)
 	note_free(context[1]);
 }
 
-SEC("tp_btf/kfree")
+SEC("raw_tp/kfree")
 int on_kfree(const volatile uint64_t *context)
 {
 	handle_kfree(context);
@@ -218,7 +219,7 @@ int on_kfree(const volatile uint64_t *context)
 	return 0;
 }
 
-SEC("tp_btf/kfree")
+SEC("raw_tp/kfree")
 int on_kfree_again(const volatile uint64_t *context)
 {
 	if (!is_handled(FREE_OBJECT, context))
@@ -237,7 +238,7 @@ static __always_inline void handle_cache_free(const volatile uint64_t *context)
 		count(&cache->old_frees);
 }
 
-SEC("tp_btf/kmem_cache_free")
+SEC("raw_tp/kmem_cache_free")
 int on_cache_free(const volatile uint64_t *context)
 {
 	handle_cache_free(context);
@@ -245,7 +246,7 @@ int on_cache_free(const volatile uint64_t *context)
 	return 0;
 }
 
-SEC("tp_btf/kmem_cache_free")
+SEC("raw_tp/kmem_cache_free")
 int on_cache_free_again(const volatile uint64_t *context)
 {
 	if (!is_handled(FREE_OF_CACHE, context))
@@ -254,7 +255,7 @@ int on_cache_free_again(const volatile uint64_t *context)
 }
 
 /* Before 5.18: …, the pointer. The size is what was asked for. */
-SEC("tp_btf/percpu_alloc_percpu")
+SEC("raw_tp/percpu_alloc_percpu")
 int on_percpu_alloc_old(const volatile uint64_t *context)
 {
 	note_allocation(context, PERCPU_KEY(context[6]), context[2], SOURCE_PERCPU, 0);
@@ -262,14 +263,14 @@ int on_percpu_alloc_old(const volatile uint64_t *context)
 }
 
 /* …, the pointer, the size with what is around it, … */
-SEC("tp_btf/percpu_alloc_percpu")
+SEC("raw_tp/percpu_alloc_percpu")
 int on_percpu_alloc(const volatile uint64_t *context)
 {
 	note_allocation(context, PERCPU_KEY(context[7]), context[8], SOURCE_PERCPU, context[0]);
 	return 0;
 }
 
-SEC("tp_btf/percpu_free_percpu")
+SEC("raw_tp/percpu_free_percpu")
 int on_percpu_free(const volatile uint64_t *context)
 {
 	note_free(PERCPU_KEY(context[2]));
@@ -307,18 +308,18 @@ __noinline uint32_t mark(uint64_t page, uint32_t order, uint32_t set)
  */
 static __always_inline void keep_rest(uint64_t page, uint32_t order, struct block *block)
 {
-	uint64_t size = PAGE_BYTES << order;
+	uint64_t size = (uint64_t)settings.page << order;
 
 	for (uint32_t i = 0; i < ORDER_MAX && size < block->size; i++) {
 		struct block piece = *block;
 
 		piece.size = size;
-		put(page + (size / PAGE_BYTES) * bpf_core_type_size(struct page), &piece);
+		put(page + (size / (uint64_t)settings.page) * bpf_core_type_size(struct page),
+		    &piece);
 		size *= 2;
 	}
 }
 
-/* raw_tp for pages: to tp_btf their addresses are pointers, which it does not let be divided. */
 SEC("raw_tp/mm_page_alloc")
 int on_page_alloc(const volatile uint64_t *context)
 {
@@ -331,7 +332,7 @@ int on_page_alloc(const volatile uint64_t *context)
 	if (can_move && kernel.page_base)
 		mark(page, order, 1);
 	if (!can_move || kernel.all_pages)
-		note_allocation(context, page, PAGE_BYTES << order,
+		note_allocation(context, page, (uint64_t)settings.page << order,
 				can_move ? SOURCE_MOVABLE : SOURCE_PAGES, 0);
 	return 0;
 }
@@ -346,10 +347,10 @@ static __always_inline void handle_page_free(const volatile uint64_t *context)
 		mark(page, order, 0);
 	if (!take_block(page, &block))
 		return;
-	if (block.size > PAGE_BYTES << order)
+	if (block.size > (uint64_t)settings.page << order)
 		keep_rest(page, order, &block);
 	if (settings.trace)
-		send_call(EVENT_FREED, page, PAGE_BYTES << order);
+		send_call(EVENT_FREED, page, (uint64_t)settings.page << order);
 }
 
 SEC("raw_tp/mm_page_free")

@@ -29,6 +29,10 @@
 /* Words of the stack that are looked at. Ways that are longer are walked each time. */
 #define WORDS_MAX 512
 
+/* The verifiers of older kernels forget that a number is not 0: then one less is any number. */
+#define FRAMES_MASK 127
+_Static_assert(FRAMES_MASK <= KERNEL_FRAMES_MAX, "an index is within the scratch");
+
 /* Ways that a processor remembers, and the frames of one. */
 #define WAYS       1024
 #define WAY_FRAMES 60
@@ -200,7 +204,7 @@ static long place_word(uint32_t index, struct placing *placing)
 	if (word == scratch->frames[next])
 		scratch->next = next + 1;
 	else if (!count || next + 1 >= scratch->frame_count || !next ||
-		 word != scratch->frames[next - 1])
+		 word != scratch->frames[(next - 1) & FRAMES_MASK])
 		return 0;
 	placing->way->places[count] = (uint16_t)index;
 	placing->way->count = count + 1;

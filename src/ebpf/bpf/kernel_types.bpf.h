@@ -16,6 +16,4 @@ struct page {
 /* The kernel's flags for allocations; these have been the same for ever. */
 #define GFP_MOVABLE 0x08u
 
-#define PAGE_BYTES 4096ull
-
 #endif

@@ -10,9 +10,10 @@
 #include <bpf/bpf_helpers.h>
 
 const volatile uint32_t thread = 0;
+const volatile uint32_t page_bytes = 0;
 struct page_places places = {0};
 
-SEC("tp_btf/mm_page_alloc")
+SEC("raw_tp/mm_page_alloc")
 int on_page(uint64_t *context)
 {
 	if ((uint32_t)bpf_get_current_pid_tgid() != thread)
@@ -22,11 +23,11 @@ int on_page(uint64_t *context)
 	return 0;
 }
 
-SEC("tp_btf/kmalloc")
+SEC("raw_tp/kmalloc")
 int on_object(uint64_t *context)
 {
 	if ((uint32_t)bpf_get_current_pid_tgid() != thread ||
-	    (context[3] < 2 * PAGE_BYTES && context[4] < 2 * PAGE_BYTES))
+	    (context[3] < 2 * page_bytes && context[4] < 2 * page_bytes))
 		return 0;
 	places.object = context[1];
 	places.object_page = places.page;

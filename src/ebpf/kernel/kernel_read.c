@@ -2,11 +2,10 @@
 #include <string.h>
 
 #include "ebpf/kernel/kernel_tracer_data.h"
+#include "hosted/page_size.h"
 #include "hosted/cleanup.h"
 // Made by bpftool out of bpf/kernel.bpf.c; it names types of kernel_shared.h.
 #include <kernel.skel.h>
-
-#define PAGE 4096
 
 /* Objects that are larger are whole pages, in no slab. */
 #define SLAB_OBJECT_MAX 8192
@@ -157,7 +156,7 @@ static bool is_gone(const struct reading *reading, uint64_t address, uint64_t si
 
 	if (!base || source == SOURCE_PERCPU || size > SLAB_OBJECT_MAX)
 		return false;
-	use = page_flags_use(reading->flags, (address - base) / PAGE);
+	use = page_flags_use(reading->flags, (address - base) / page_size());
 	return use != PAGE_SLAB && use != PAGE_SLAB_PART && use != PAGE_UNKNOWN;
 }
 
@@ -172,7 +171,7 @@ static bool is_shown(const struct reading *reading, enum page_use use)
 static void add_pages(struct reading *reading, enum page_use use, uint64_t bytes)
 {
 	reading->result->pages[use].bytes += bytes;
-	reading->result->pages[use].pages += bytes / PAGE;
+	reading->result->pages[use].pages += bytes / page_size();
 }
 
 static struct err *add_block(void *argument, uint64_t key, const struct block *block)
@@ -255,7 +254,7 @@ static void read_movable(struct reading *reading)
 
 			if (use != PAGE_FREE)
 				add_pages(reading, use == PAGE_SLAB_PART ? PAGE_PROGRAM : use,
-					  PAGE);
+					  page_size());
 		}
 	}
 }
@@ -279,7 +278,7 @@ static void translate_blocks(const struct kernel_places *places, struct outstand
 
 		if (places->direct_base && *address - places->page_base < places->page_size << 40)
 			*address = places->direct_base +
-				   (*address - places->page_base) / places->page_size * PAGE;
+				   (*address - places->page_base) / places->page_size * page_size();
 	}
 }
 

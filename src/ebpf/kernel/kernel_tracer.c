@@ -11,6 +11,7 @@
 
 #include "ebpf/bpf_support.h"
 #include "ebpf/kernel/kernel_tracer_data.h"
+#include "hosted/page_size.h"
 #include "hosted/cleanup.h"
 // Made by bpftool out of bpf/*.bpf.c; they name types of kernel_shared.h.
 #include <bulk_free.skel.h>
@@ -116,6 +117,7 @@ static void set_up(struct kernel_tracer *tracer)
 		.trace = options->trace,
 		.depth = options->depth,
 		.stack_words = (uint32_t)tracer->stack_words,
+		.page = (uint32_t)page_size(),
 	};
 	bpf->rodata->kernel.all_pages = options->all_pages;
 	bpf->rodata->kernel.page_base = tracer->places.page_base;

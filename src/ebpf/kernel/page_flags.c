@@ -15,6 +15,7 @@
 #include "base/compiler.h"
 #include "ebpf/bpf/kernel_shared.h"
 #include "ebpf/bpf_support.h"
+#include "hosted/page_size.h"
 #include "hosted/cleanup.h"
 #include "hosted/map.h"
 // Made by bpftool out of bpf/page_places.bpf.c; it names types of kernel_shared.h.
@@ -144,7 +145,6 @@ uint64_t page_flags_frames(void)
 	return end;
 }
 
-#define PAGE           4096
 #define TRIES          8
 #define PIECES         1024 /* of a readv(): the kernel takes 16 bytes for each by kmalloc() */
 #define FRAME_OF(word) ((word) & ((1ull << 55) - 1))
@@ -153,7 +153,7 @@ uint64_t page_flags_frames(void)
 static uint64_t frame_of(int pagemap, const void *address)
 {
 	uint64_t word;
-	off_t at = (off_t)((uintptr_t)address / PAGE * 8);
+	off_t at = (off_t)((uintptr_t)address / page_size() * 8);
 
 	return pread(pagemap, &word, sizeof(word), at) == sizeof(word) ? FRAME_OF(word) : 0;
 }
@@ -162,27 +162,27 @@ static uint64_t frame_of(int pagemap, const void *address)
 static void find_page_base(const struct page_places *places, struct kernel_places *ret)
 {
 	auto_close int pagemap = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
-	char *memory = mmap(NULL, TRIES * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
-			    -1, 0);
+	char *memory = mmap(NULL, TRIES * page_size(), PROT_READ | PROT_WRITE,
+			    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	uint64_t found[TRIES];
 
 	if (memory == MAP_FAILED)
 		return;
 	// Small pages, one at a time.
-	madvise(memory, TRIES * PAGE, MADV_NOHUGEPAGE);
+	madvise(memory, TRIES * page_size(), MADV_NOHUGEPAGE);
 	for (int i = 0; pagemap >= 0 && i < TRIES && !ret->page_base; i++) {
-		volatile char *page = memory + i * PAGE;
+		volatile char *page = memory + i * page_size();
 		uint64_t frame;
 
 		*page = 1;
-		frame = frame_of(pagemap, memory + i * PAGE);
+		frame = frame_of(pagemap, memory + i * page_size());
 		found[i] = frame ? places->page - frame * places->page_size : 0;
 		for (int j = 0; found[i] && j < i; j++)
 			if (found[j] == found[i])
 				ret->page_base = found[i];
 	}
 	ret->page_size = places->page_size;
-	munmap(memory, TRIES * PAGE);
+	munmap(memory, TRIES * page_size());
 }
 
 static void find_direct_base(const struct page_places *places, struct kernel_places *ret)
@@ -195,7 +195,7 @@ static void find_direct_base(const struct page_places *places, struct kernel_pla
 		if (readv(null, pieces, PIECES) < 0)
 			return;
 		found[i] = places->object -
-			   (places->object_page - ret->page_base) / ret->page_size * PAGE;
+			   (places->object_page - ret->page_base) / ret->page_size * page_size();
 		for (int j = 0; places->object && j < i; j++)
 			if (found[j] == found[i])
 				ret->direct_base = found[i];
@@ -211,6 +211,7 @@ struct err *page_places_find(struct kernel_places *ret)
 	if (!bpf)
 		return err_create_errno(errno, "the BPF programs");
 	bpf->rodata->thread = (uint32_t)syscall(SYS_gettid);
+	bpf->rodata->page_bytes = (uint32_t)page_size();
 	err = bpf_support_load(bpf->skeleton);
 	if (!err && page_places_bpf__attach(bpf))
 		err = err_create_errno(errno, "the tracepoints of pages");
