@@ -64,7 +64,7 @@ build: setup-cross-$(ARCH)
 	@tools/cross/sysroot.sh $(ARCH) $(foreign)/sysroot
 	@sed -e 's|@cpu@|$(ARCH)|' -e 's|@root@|$(abspath $(foreign))/sysroot|' tools/cross/cross.ini.in > $(foreign)/cross.ini
 	@tools/build.sh $(foreign)/meson --cross-file $(foreign)/cross.ini -Dwerror=$(if $(WERROR),true,false) \
-		--buildtype=debugoptimized -Dtests=false -Debpf=false
+		--buildtype=debugoptimized -Dtests=false -Debpf=true
 	@ln -f $(foreign)/meson/src/cli/mallow $(foreign)/meson/src/agent/libmallow.so $(foreign)/meson/src/agent/libmallow.a \
 		$(foreign)/meson/src/agent/libmallow.options $(foreign)/
 

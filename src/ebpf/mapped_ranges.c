@@ -2,15 +2,9 @@
 #include "ebpf/mapped_ranges.h"
 
 #include "base/first_where.h"
+#include "hosted/page_size.h"
 
 #include <string.h>
-
-#define PAGE 4096ull
-
-static uint64_t page_up(uint64_t address)
-{
-	return (address + PAGE - 1) & ~(PAGE - 1);
-}
 
 /* The first range that ends behind address. */
 static size_t first_behind(const struct mapped_ranges *ranges, uint64_t address)

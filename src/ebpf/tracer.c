@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 
 #include "ebpf/bpf_support.h"
+#include "hosted/page_size.h"
 #include "ebpf/target/loader_state.h"
 #include "ebpf/tracer_data.h"
 #include "hosted/cleanup.h"
@@ -79,6 +80,7 @@ static void set_up(struct tracer *tracer)
 		.depth = options->depth,
 		.rows = tracer->row_count,
 		.stack_words = (uint32_t)tracer->stack_words,
+		.page = (uint32_t)page_size(),
 	};
 	pid_namespace(&bpf->rodata->settings);
 	bpf->bss->state.stopped = 1;

@@ -16,7 +16,7 @@ riscv64) arch=riscv64 ;;
 esac
 
 # The libraries that the tool is built with, and programs for tests/e2e/ports.
-packages=$(sed -n '/^\[tool\]/,/^$/s/^\(lib.*-dev\|zlib1g-dev\)$/\1/p' "$tools/packages.txt" | tr '\n' ' ')
+packages=$(sed -n '/^\[tool\]/,/^$/s/^\(lib.*-dev\|zlib1g-dev\)$/\1/p; /^libbpf-dev$/p' "$tools/packages.txt" | tr '\n' ' ')
 packages="$packages libstdc++6 python3 sqlite3 perl"
 [ "$kind" != guest ] || packages="linux-image-$arch base-files busybox-static coreutils dash kmod libstdc++6"
 release=$(sed -n 's/^VERSION_CODENAME=//p' /etc/os-release)

@@ -9,7 +9,7 @@
 struct thread {
 	/*
 	 * The outermost call of an allocator's function that has not returned; sp 0: none. sp is
-	 * that of its entry: where the return address is.
+	 * that of its entry: where the return address is, if no register has it.
 	 */
 	uint64_t sp;
 	uint64_t return_address; /* of a call whose end may not be seen, else 0 */
@@ -24,9 +24,11 @@ struct thread {
 	uint64_t began_ns, alignment;
 	uint64_t arguments[6]; /* of mmap and mremap */
 	uint32_t generation;   /* of the libraries, when the last stack was taken */
-	/* walk_thread(): where it stops, and what it found. */
+	/* walk_thread(): where it stops, and what it found. zero is never written. */
+	uint64_t zero;
 	uint64_t walk_until;  /* at a frame with this sp or a higher one */
-	uint64_t walk_sp;     /* of the frame that it came to */
+	uint64_t walk_sp;     /* of the frame that it came to … */
+	uint64_t walk_pc;     /* … and its pc */
 	uint64_t walk_hash;   /* of the frames */
 	uint32_t walk_frames; /* how many */
 	uint32_t walk_end;    /* enum stack_end */

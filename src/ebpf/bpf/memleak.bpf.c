@@ -10,6 +10,7 @@
 #include "ebpf/bpf/maps.bpf.h"
 #include "ebpf/bpf/outstanding.bpf.h"
 #include "ebpf/bpf/record.bpf.h"
+#include "ebpf/bpf/registers.bpf.h"
 #include "ebpf/bpf/walk.bpf.h"
 
 #include <bpf/bpf_core_read.h>
@@ -19,7 +20,6 @@
 
 #define MAP_FAILED           (~0ull)
 #define MAP_STACK_FLAG       0x20000
-#define PAGE                 4096ull
 #define REMAP_KEEP_FLAG      4 /* MREMAP_DONTUNMAP */
 /* No allocator has more frames between its function and what that calls. */
 #define ALLOCATOR_FRAMES_MAX 64
@@ -33,6 +33,7 @@ struct call {
 	uint64_t arguments[6];
 	uint64_t sp;
 	uint64_t fp;
+	uint64_t link; /* the return address, if a register has it */
 };
 
 /*
@@ -41,14 +42,20 @@ struct call {
  */
 static __always_inline void read_call(const volatile struct pt_regs *regs, struct call *ret)
 {
-	ret->arguments[0] = regs->di;
-	ret->arguments[1] = regs->si;
-	ret->arguments[2] = regs->dx;
-	ret->arguments[3] = regs->cx;
-	ret->arguments[4] = regs->r8;
-	ret->arguments[5] = regs->r9;
-	ret->sp = regs->sp;
-	ret->fp = regs->bp;
+	regs_arguments(regs, ret->arguments);
+	ret->sp = regs->REGS_SP;
+	ret->fp = regs->REGS_FP;
+	ret->link = regs_link(regs);
+}
+
+/*
+ * The return address of a function, at its first or its last instruction. sp, link: as they are
+ * there. false: it cannot be read.
+ */
+static __always_inline bool return_address(uint64_t sp, uint64_t link, uint64_t *ret)
+{
+	*ret = arch_strip(link);
+	return ARCH_LINK_REGISTER || read_word(sp, ret);
 }
 
 /* number: from 1 on; 0: there is no such argument. */
@@ -125,19 +132,25 @@ static __always_inline bool on_signal_stack(const struct task_struct *task, uint
 }
 
 /*
- * Whether the call that begins at that sp was made by the call that thread->sp is the return
- * address of: then the walk outwards comes to that very place. By the frames, because a call that
- * is over leaves its return address on the stack until something is written there.
+ * Whether the call that begins at that sp, and returns to pc, was made by the call that thread->sp
+ * is that of: then the walk outwards comes to that one's very caller. By the frames, because a call
+ * that is over leaves its return address on the stack until something is written there.
  */
-__noinline uint32_t is_inside(struct thread *thread, uint64_t sp, uint64_t fp)
+__noinline uint32_t is_inside(struct thread *thread, uint64_t pc, uint64_t sp, uint64_t fp)
 {
-	uint64_t pc;
-
-	if (!thread || !read_word(sp, &pc))
+	if (!thread)
 		return 0;
-	thread->walk_until = thread->sp + 8;
-	walk_thread(thread, pc, sp + 8, fp, ALLOCATOR_FRAMES_MAX);
-	return thread->walk_sp == thread->walk_until;
+	thread->walk_until = thread->sp + RETURN_SIZE;
+	walk_thread(thread, pc, sp + RETURN_SIZE, fp, ALLOCATOR_FRAMES_MAX);
+	return thread->walk_sp == thread->walk_until && thread->walk_pc == thread->return_address;
+}
+
+/* Whether the call that began last may still go on: its return address is where it was. */
+static __always_inline bool may_go_on(const struct thread *thread)
+{
+	uint64_t now;
+
+	return ARCH_LINK_REGISTER || (read_word(thread->sp, &now) && now == thread->return_address);
 }
 
 /*
@@ -146,7 +159,7 @@ __noinline uint32_t is_inside(struct thread *thread, uint64_t sp, uint64_t fp)
  */
 static __always_inline bool is_nested(struct thread *thread, const struct call *call)
 {
-	uint64_t now;
+	uint64_t pc;
 
 	if (!thread->sp)
 		return false;
@@ -154,8 +167,9 @@ static __always_inline bool is_nested(struct thread *thread, const struct call *
 	if (call->sp == thread->sp)
 		return !thread->return_address;
 	if (thread->return_address)
-		return call->sp < thread->sp && read_word(thread->sp, &now) &&
-		       now == thread->return_address && is_inside(thread, call->sp, call->fp);
+		return call->sp < thread->sp && may_go_on(thread) &&
+		       return_address(call->sp, call->link, &pc) &&
+		       is_inside(thread, pc, call->sp, call->fp);
 	if (call->sp < thread->sp)
 		return true;
 
@@ -228,7 +242,7 @@ static __always_inline bool is_allocators_own(const struct call *call)
 {
 	uint64_t pc;
 
-	return read_word(call->sp, &pc) && in_allocator(pc);
+	return return_address(call->sp, call->link, &pc) && in_allocator(pc);
 }
 
 /* mmap and mremap: they are few, and the loader keeps them. */
@@ -278,7 +292,7 @@ static __always_inline bool enter_call(const struct call *call, uint32_t cookie,
 	// Calls within a call that does not matter are still nested in it.
 	thread->sp = call->sp;
 	if ((may_skip && !matters) || HOOK_WHERE_OF(cookie) == HOOK_WHERE_ONLY)
-		bpf_probe_read_user(&thread->return_address, 8, (const void *)call->sp);
+		return_address(call->sp, call->link, &thread->return_address);
 	return matters;
 }
 
@@ -342,17 +356,19 @@ static __always_inline void leave_call(uint64_t value, uint64_t pc, uint64_t sp,
 	if (settings.trace && thread->wanted)
 		send_event(EVENT_EXITED, address, thread->size);
 	if (act == HOOK_ALLOC || act == HOOK_REALLOC) {
-		end_alloc(thread, address, failed, pc, sp + 8, fp);
+		end_alloc(thread, address, failed, pc, sp + RETURN_SIZE, fp);
 	} else if (settings.record) {
 		if (!failed)
 			record_map(thread,
 				   act == HOOK_MMAP ? EVENT_RECORD_MMAP : EVENT_RECORD_MREMAP,
-				   address, thread->arguments, take_stack(thread, pc, sp + 8, fp));
+				   address, thread->arguments,
+				   take_stack(thread, pc, sp + RETURN_SIZE, fp));
 	} else if (failed) {
 		if (thread->took_old)
 			send_event(EVENT_RESTORE, 0, 0);
 	} else if (thread->wanted) {
-		send_map(EVENT_MAP, address, thread->size, take_stack(thread, pc, sp + 8, fp), pc);
+		send_map(EVENT_MAP, address, thread->size,
+			 take_stack(thread, pc, sp + RETURN_SIZE, fp), pc);
 	}
 }
 
@@ -361,26 +377,33 @@ static __always_inline uint32_t stack_of_call(struct thread *thread, const struc
 {
 	uint64_t pc;
 
-	return read_word(call->sp, &pc) ? take_stack(thread, pc, call->sp + 8, call->fp)
-					: STACK_NONE;
+	return return_address(call->sp, call->link, &pc)
+		       ? take_stack(thread, pc, call->sp + RETURN_SIZE, call->fp)
+		       : STACK_NONE;
 }
 
-/*
- * Whether all frames of a call at that sp are the allocator's: then a thread is ending, and the C
- * library empties what it keeps of freed blocks for the thread, by free itself.
- */
-__noinline uint32_t is_thread_ending(struct thread *thread, uint64_t sp, uint64_t fp)
+/* Whether the frames of the last walk are all the allocator's. */
+__noinline uint32_t are_allocators(struct thread *thread)
 {
 	uint32_t foreign = 0;
-	uint64_t pc;
 
-	if (!thread || !read_word(sp, &pc))
+	if (!thread)
 		return 0;
-	thread->walk_until = UINT64_MAX;
-	walk_thread(thread, pc, sp + 8, fp, END_FRAMES_MAX);
 	for (uint32_t i = 0; i < END_FRAMES_MAX && i < thread->walk_frames; i++)
 		foreign |= !in_allocator(thread->frames[i]);
 	return thread->walk_end == STACK_WHOLE && !foreign;
+}
+
+/*
+ * Whether all frames of a call, which returns to pc, are the allocator's: then a thread is ending,
+ * and the C library empties what it keeps of freed blocks for the thread, by free itself.
+ */
+static __always_inline bool is_thread_ending(struct thread *thread, uint64_t pc,
+					     const struct call *call)
+{
+	thread->walk_until = UINT64_MAX;
+	walk_thread(thread, pc, call->sp + RETURN_SIZE, call->fp, END_FRAMES_MAX);
+	return are_allocators(thread);
 }
 
 /* With settings.record: a block is freed, unless that is another call's business. */
@@ -388,11 +411,13 @@ static __always_inline void release_recorded(const struct call *call, uint64_t a
 					     uint32_t cookie)
 {
 	struct thread *thread = this_thread();
+	uint64_t pc;
 
 	// realloc(p, 0) frees by free.
 	if (!thread || is_nested(thread, call))
 		return;
-	if (is_allocators_own(call) && is_thread_ending(thread, call->sp, call->fp))
+	if (return_address(call->sp, call->link, &pc) && in_allocator(pc) &&
+	    is_thread_ending(thread, pc, call))
 		return;
 	record_free(address, bpf_ktime_get_ns(), cookie);
 }
@@ -414,7 +439,7 @@ static __always_inline void release_block(const struct call *call, uint32_t cook
 
 		// It fails for these, and otherwise but for want of memory.
 		if (!thread || is_nested(thread, call) || !call->arguments[1] ||
-		    call->arguments[0] & (PAGE - 1))
+		    call->arguments[0] & (settings.page - 1))
 			return;
 		if (settings.record && is_allocators_own(call))
 			return;
@@ -441,7 +466,7 @@ static __always_inline void release_block(const struct call *call, uint32_t cook
 
 static __always_inline void leave_by_return(const struct pt_regs *regs)
 {
-	leave_call(regs->ax, regs->ip, regs->sp - 8, regs->bp);
+	leave_call(regs->REGS_VALUE, regs->REGS_PC, regs->REGS_SP - RETURN_SIZE, regs->REGS_FP);
 }
 
 /* Entry and return by one probe. Result 1 at the entry: the return is not probed this time. */
@@ -475,7 +500,7 @@ int on_return(struct pt_regs *regs)
 	return 0;
 }
 
-/* At a ret instruction: rsp is as at the entry. */
+/* At a ret instruction: sp is as at the entry. */
 SEC("uprobe")
 int on_exit(struct pt_regs *regs)
 {
@@ -483,8 +508,9 @@ int on_exit(struct pt_regs *regs)
 	uint64_t pc;
 
 	// Code that several functions end in: of those whose return is probed, the return counts.
-	if (thread && HOOK_WHERE_OF(thread->cookie) == HOOK_WHERE_ONLY && read_word(regs->sp, &pc))
-		leave_call(regs->ax, pc, regs->sp, regs->bp);
+	if (thread && HOOK_WHERE_OF(thread->cookie) == HOOK_WHERE_ONLY &&
+	    return_address(regs->REGS_SP, regs_link(regs), &pc))
+		leave_call(regs->REGS_VALUE, pc, regs->REGS_SP, regs->REGS_FP);
 	return 0;
 }
 

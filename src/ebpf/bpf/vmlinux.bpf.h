@@ -1,7 +1,6 @@
 /*
  * The few kernel types that the BPF programs name, in place of a vmlinux.h of the build machine.
- * CO-RE finds the fields of task_struct in the running kernel; pt_regs is fixed (it is what ptrace
- * sees).
+ * CO-RE finds their fields in the running kernel.
  */
 #ifndef MALLOW_EBPF_BPF_VMLINUX_BPF_H
 #define MALLOW_EBPF_BPF_VMLINUX_BPF_H
@@ -27,11 +26,5 @@ struct task_struct {
 	struct pid *thread_pid;
 	unsigned long sas_ss_sp, sas_ss_size; /* sigaltstack() */
 } __attribute__((preserve_access_index));
-
-struct pt_regs {
-	unsigned long r15, r14, r13, r12, bp, bx;
-	unsigned long r11, r10, r9, r8, ax, cx, dx, si, di;
-	unsigned long orig_ax, ip, cs, flags, sp, ss;
-};
 
 #endif

@@ -4,20 +4,22 @@
  *
  *	(pc, sp, fp) --rule of pc--> CFA --words on the stack--> (pc, sp, fp) of the caller
  *
- * Only sp and fp are tracked: compilers use no other registers, and hand-written code that does
- * ends the walk, counted. A walk ends at a frame without a caller, at the first address that is no
- * code, or at the first word that cannot be read, so there is never a made-up address in a stack.
+ * Only sp and fp are tracked (behind a signal, also the register of the return address): compilers
+ *use no other registers, and hand-written code that does ends the walk, counted. A walk ends at a
+ *frame without a caller, at the first address that is no code, or at the first word that cannot be
+ *read, so there is never a made-up address in a stack.
+ *
+ * The kernel adds up the stacks of functions that call one another, up to Linux 6.8 each rounded up
+ * to 32 bytes, and allows 512: what a probe's program takes with all functions down to
+ *search_row().
  */
 #ifndef MALLOW_EBPF_BPF_WALK_BPF_H
 #define MALLOW_EBPF_BPF_WALK_BPF_H
 
+#include "cfi/abi.h"
 #include "cfi/unwind_rule.h"
 #include "ebpf/bpf/bpf_shared.h"
 #include "ebpf/bpf/maps.bpf.h"
-
-/* Numbers of registers in rules: DWARF's of x86-64. */
-#define DWARF_FP 6
-#define DWARF_SP 7
 
 /* No frame is larger than this. */
 #define FRAME_SIZE_MAX (64ull << 20)
@@ -29,7 +31,8 @@ struct walk {
 	uint64_t pc, sp, fp;
 	uint64_t callee_sp, callee_fp; /* of the frame before */
 	uint64_t hash;
-	uint64_t until; /* the walk ends at a frame with this sp or a higher one */
+	uint64_t until;   /* the walk ends at a frame with this sp or a higher one */
+	uint64_t context; /* where the kernel saved the registers of a frame that is exact */
 	struct thread *thread;
 	uint32_t count; /* frames so far */
 	uint32_t end;   /* enum stack_end, once the walk is over */
@@ -76,23 +79,24 @@ static long search_row(uint32_t index, struct search *search)
 	return 0;
 }
 
-/* The rule of a span's last row at or before pc. */
-static __always_inline uint32_t rule_in_span(const struct bpf_span *span, uint32_t pc)
+/* The rule of a span's last row at or before pc. search: any, as the stack is small. */
+static __always_inline uint32_t rule_in_span(const struct bpf_span *span, uint32_t pc,
+					     struct search *search)
 {
 	uint32_t zero = 0;
 	const struct unwind_row *rows = bpf_map_lookup_elem(&rows_map, &zero);
-	struct search search = {.low = span->first_row,
-				.high = (uint64_t)span->first_row + span->rows,
-				.key = pc,
-				.list = rows};
 	uint64_t row;
 
 	if (!rows)
 		return RULE_NONE;
-	bpf_loop(32, search_row, &search, 0);
-	row = search.low - 1;
+	*search = (struct search){.low = span->first_row,
+				  .high = (uint64_t)span->first_row + span->rows,
+				  .key = pc,
+				  .list = rows};
+	bpf_loop(32, search_row, search, 0);
+	row = search->low - 1;
 	// Code in front of the first row has no entry.
-	if (search.low <= span->first_row || row >= settings.rows)
+	if (search->low <= span->first_row || row >= settings.rows)
 		return RULE_NONE;
 	return rows[row].rule;
 }
@@ -121,7 +125,7 @@ __noinline uint32_t find_rule(uint64_t address)
 		return RULE_UNMAPPED;
 	if (!span->rows)
 		return RULE_NONE;
-	return rule_in_span(span, (uint32_t)(address - span->bias));
+	return rule_in_span(span, (uint32_t)(address - span->bias), &search);
 }
 
 static __always_inline uint32_t cached_rule(uint64_t address)
@@ -135,7 +139,7 @@ static __always_inline uint32_t cached_rule(uint64_t address)
 	if (*entry >> 16 == address)
 		return *entry & 0xffff;
 	rule = find_rule(address);
-	if (rule <= 0xffff && address >> 47 == 0)
+	if (rule <= 0xffff && address >> 48 == 0)
 		*entry = address << 16 | rule;
 	return rule;
 }
@@ -155,7 +159,7 @@ static __always_inline void end_walk(struct walk *walk, uint32_t end)
 static __always_inline void enter_caller(struct walk *walk, uint64_t pc, uint64_t sp, uint64_t fp,
 					 uint32_t exact)
 {
-	walk->pc = pc;
+	walk->pc = pc = arch_strip(pc);
 	walk->sp = sp;
 	walk->fp = fp;
 	walk->exact = exact;
@@ -169,9 +173,13 @@ static __always_inline bool grows(const struct walk *walk, uint64_t cfa)
 	return cfa > walk->sp && cfa - walk->sp <= FRAME_SIZE_MAX;
 }
 
+/* Where a plain rule's pair of the caller's fp and pc lies, above the rule's base. */
+#define PAIR_OFFSET(slot) (((slot)-1) * 16)
+
 static __always_inline void step_plain(struct walk *walk, uint32_t rule)
 {
-	uint64_t cfa = (rule & RULE_BASE_SP ? walk->sp : walk->fp) + (rule & RULE_OFFSET_MASK) * 8;
+	uint64_t base = rule & RULE_BASE_SP ? walk->sp : walk->fp;
+	uint64_t cfa = base + (rule & RULE_OFFSET_MASK) * 8;
 	uint32_t slot = rule >> RULE_SLOT_SHIFT & RULE_SLOT_MASK;
 	uint64_t words[2], fp = walk->fp;
 
@@ -179,13 +187,16 @@ static __always_inline void step_plain(struct walk *walk, uint32_t rule)
 		end_walk(walk, STACK_UNREADABLE);
 		return;
 	}
-	if (slot == 2) { // push %rbp came first: both words at once
-		if (bpf_probe_read_user(words, 16, (const void *)(cfa - 16))) {
+	if (ARCH_FRAME_PAIRS ? slot > 0 : slot == 2) { // both words at once
+		uint64_t pair = ARCH_FRAME_PAIRS ? base + PAIR_OFFSET(slot) : cfa - 16;
+
+		if (bpf_probe_read_user(words, 16, (const void *)pair)) {
 			end_walk(walk, STACK_UNREADABLE);
 			return;
 		}
 		fp = words[0];
-	} else if (!read_word(cfa - 8, &words[1]) || (slot && !read_word(cfa - slot * 8, &fp))) {
+	} else if (!read_word(ARCH_FRAME_PAIRS ? base : cfa - 8, &words[1]) ||
+		   (slot && !read_word(cfa - slot * 8, &fp))) {
 		end_walk(walk, STACK_UNREADABLE);
 		return;
 	}
@@ -200,7 +211,7 @@ static __noinline bool read_frame(uint64_t *fp, uint64_t words[2])
 {
 	if (*fp & 7 || bpf_probe_read_user(words, 16, (const void *)*fp))
 		return false;
-	if (words[0] != *fp + 8 || cached_rule(words[1] - 1) != RULE_UNMAPPED)
+	if (words[0] != *fp + 8 || cached_rule(arch_strip(words[1]) - 1) != RULE_UNMAPPED)
 		return true;
 	*fp += 8;
 	return !bpf_probe_read_user(words, 16, (const void *)*fp);
@@ -219,34 +230,73 @@ static __noinline bool read_other_stack(const struct walk *walk, uint64_t *fp, u
 	    words[0] - *fp > FRAME_SIZE_MAX)
 		return false;
 	outer = words[0];
-	return read_frame(&outer, next) && cached_rule(words[1] - 1) != RULE_UNMAPPED &&
-	       cached_rule(next[1] - 1) != RULE_UNMAPPED;
+	return read_frame(&outer, next) && cached_rule(arch_strip(words[1]) - 1) != RULE_UNMAPPED &&
+	       cached_rule(arch_strip(next[1]) - 1) != RULE_UNMAPPED;
+}
+
+/*
+ * Enters the caller of a function that was left by its frame pointer. Where the record of fp and pc
+ * lies anywhere in a frame, it does not tell the caller's sp; but the caller's own record is where
+ * its fp leads to, and its rule says how far that is from its sp.
+ */
+static __always_inline void enter_by_frame(struct walk *walk, const uint64_t words[2], uint64_t sp)
+{
+	uint32_t rule, slot;
+
+	enter_caller(walk, words[1], sp, words[0], 0);
+	if (!ARCH_FRAME_PAIRS || !walk->pc)
+		return;
+	rule = cached_rule(walk->pc - 1);
+	slot = rule >> RULE_SLOT_SHIFT & RULE_SLOT_MASK;
+	if (rule != RULE_UNMAPPED && rule >= RULE_PLAIN && rule & RULE_BASE_SP && slot &&
+	    walk->fp - PAIR_OFFSET(slot) >= sp)
+		walk->sp = walk->fp - PAIR_OFFSET(slot);
+}
+
+/*
+ * Whether the register of the return address still leads to the caller of code without tables that
+ * was interrupted: arm64's vDSO, the linker's stubs. If such code has called, it leads into itself
+ * instead, where no table is either.
+ */
+static __always_inline bool is_still_called(const struct walk *walk, uint64_t *pc)
+{
+	uint32_t rule;
+
+	if (!ARCH_LINK_REGISTER || !walk->exact ||
+	    !read_word(walk->context + arch_context_offset(ARCH_DWARF_PC), pc))
+		return false;
+	rule = cached_rule(arch_strip(*pc) - 1);
+	return rule != RULE_UNMAPPED && rule != RULE_NONE;
 }
 
 /* Code without tables: it may keep a chain of frame pointers. */
 static __always_inline void step_frame_pointer(struct walk *walk)
 {
-	uint64_t words[2] = {0, 0}, fp = walk->fp;
+	uint64_t words[2] = {walk->fp, 0}, fp = walk->fp;
 
-	if (fp < walk->sp || fp - walk->sp > FRAME_SIZE_MAX ? !read_other_stack(walk, &fp, words)
-							    : !read_frame(&fp, words))
+	if (is_still_called(walk, &words[1]))
+		enter_by_frame(walk, words, walk->sp);
+	else if (fp < walk->sp || fp - walk->sp > FRAME_SIZE_MAX
+			 ? !read_other_stack(walk, &fp, words)
+			 : !read_frame(&fp, words))
 		end_walk(walk, STACK_NO_TABLES);
 	else
-		enter_caller(walk, words[1], fp + 16, words[0], 0);
+		enter_by_frame(walk, words, fp + 16);
 }
 
 /* The value of a base register; false: it is not tracked. */
 static __always_inline bool base_of(const struct walk *walk, uint32_t base, uint64_t cfa,
 				    uint64_t *ret)
 {
-	if (base == DWARF_SP)
+	if (base == ARCH_DWARF_SP)
 		*ret = walk->sp;
-	else if (base == DWARF_FP)
+	else if (base == ARCH_DWARF_FP)
 		*ret = walk->fp;
 	else if (base == RULE_BASE_CFA)
 		*ret = cfa;
-	else
-		return false;
+	else // what a signal interrupted need not have saved its return address
+		return ARCH_LINK_REGISTER && base == ARCH_DWARF_PC && walk->exact &&
+		       read_word(walk->context + arch_context_offset(ARCH_DWARF_PC), ret);
 	return true;
 }
 
@@ -296,7 +346,9 @@ static __noinline void step_wide(struct walk *walk, uint32_t number)
 		cfa += (int64_t)rule->cfa_add;
 	}
 	// A signal handler may run on a stack of its own: then the interrupted frame is anywhere.
-	if ((!rule->signal && !grows(walk, cfa)) ||
+	// And what was interrupted may have no frame, if a register has its return address.
+	if ((!rule->signal && !grows(walk, cfa) &&
+	     !(ARCH_LINK_REGISTER && walk->exact && cfa == walk->sp)) ||
 	    !place_value(walk, &rule->ra, rule->ra_offset, cfa, &pc)) {
 		end_walk(walk, STACK_UNREADABLE);
 		return;
@@ -304,6 +356,7 @@ static __noinline void step_wide(struct walk *walk, uint32_t number)
 	// Most frames can do without it.
 	if (!place_value(walk, &rule->fp, rule->fp_offset, cfa, &fp))
 		fp = 0;
+	walk->context = rule->signal ? walk->sp : 0;
 	enter_caller(walk, pc, cfa, fp, rule->signal);
 }
 
@@ -317,7 +370,7 @@ static __always_inline bool enter_other_stack(struct walk *walk)
 	walk->sp = walk->callee_sp;
 	if (!read_other_stack(walk, &fp, words))
 		return false;
-	enter_caller(walk, words[1], fp + 16, words[0], 0);
+	enter_by_frame(walk, words, fp + 16);
 	walk->callee_fp = 0;
 	return true;
 }
@@ -370,8 +423,13 @@ __noinline uint32_t walk_thread(struct thread *thread, uint64_t pc, uint64_t sp,
 	if (!thread)
 		return STACK_UNMAPPED;
 	walk.until = thread->walk_until;
+	// Before Linux 6.7 the verifier looks at one step alone, and removes what a later step
+	// would do if that one cannot. So it must not know these numbers.
+	walk.context = walk.callee_sp = walk.callee_fp = thread->zero;
+	walk.count = walk.exact = walk.over = (uint32_t)thread->zero;
 	bpf_loop(most, walk_step, &walk, 0);
 	thread->walk_sp = walk.sp;
+	thread->walk_pc = walk.pc;
 	thread->walk_hash = walk.hash;
 	thread->walk_frames = walk.count;
 	thread->walk_end = walk.end;

@@ -1,7 +1,6 @@
 #include "ebpf/hooks/hook_exits.h"
 
-#include "ebpf/hooks/probe_place.h"
-#include "allocators/x86_64/instruction.h"
+#include "ebpf/arch/probe_place.h"
 
 #define DEPTH_MAX  4
 #define PROBES_MAX 128
@@ -35,22 +34,6 @@ static bool is_probed(const struct image_functions *functions, uint64_t address)
 	return false;
 }
 
-/*
- * Whether code that has no exits, as far as probe_place_exits() can tell, is understood: then it
- * ends by throwing, or in a function that does not return.
- */
-static bool never_leaves(const struct image_code *code)
-{
-	struct x86_instruction insn;
-	size_t size = code->bytes.count;
-
-	for (size_t at = 0; at < size; at += insn.length)
-		if (!x86_instruction_decode(code->bytes.items + at, size - at, &insn) ||
-		    insn.kind == X86_RETURN)
-			return false;
-	return true;
-}
-
 /* Adds the exits of the function, or the part of one, that is `range`. */
 static struct err *add_exits(struct search *search, const struct fde_range *range, int depth)
 {
@@ -65,9 +48,8 @@ static struct err *add_exits(struct search *search, const struct fde_range *rang
 		exits->failure = "a function that it jumps to is too long";
 		return NULL;
 	}
-	count = probe_place_exits(search->code->bytes.items, search->code->bytes.count,
-				  range->start, found);
-	if (!count && !never_leaves(search->code)) {
+	if (!probe_place_exits(search->code->bytes.items, search->code->bytes.count, range->start,
+			       found, &count)) {
 		exits->failure = "its instructions are not understood";
 		return NULL;
 	}

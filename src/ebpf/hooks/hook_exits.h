@@ -8,7 +8,7 @@
  *
  *	operator new:	…  ret		probe
  *			…  jmp slow
- *	slow:		…  ret		probe; here rsp tells whether operator new jumped to it
+ *	slow:		…  ret		probe; here sp tells whether operator new jumped to it
  */
 #ifndef MALLOW_EBPF_HOOKS_HOOK_EXITS_H
 #define MALLOW_EBPF_HOOKS_HOOK_EXITS_H

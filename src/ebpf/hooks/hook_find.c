@@ -9,11 +9,9 @@
 
 #include "ebpf/hooks/hook_exits.h"
 #include "allocators/function_names.h"
-#include "allocators/x86_64/entry.h"
-#include "allocators/x86_64/instruction.h"
 #include "ebpf/hooks/image_code.h"
 #include "ebpf/hooks/image_functions.h"
-#include "ebpf/hooks/probe_place.h"
+#include "ebpf/arch/probe_place.h"
 #include "hosted/buf.h"
 #include "hosted/cleanup.h"
 #include "hosted/file_name.h"
@@ -155,28 +153,23 @@ static bool is_only_jump(struct search *search, const struct file_function *func
 }
 
 /*
- * Whether mallow's agent has patched the function's entry in the process
- * (allocators/x86_64/entry.h). A probe elsewhere in what it has moved would not be hit, or would
- * break the jump.
+ * Whether mallow's agent has patched the function's entry in the process. A probe elsewhere in what
+ * it has moved would not be hit, or would break the jump.
  */
 static bool is_patched(const struct search *search, const struct file_function *function)
 {
-	const uint8_t *code = search->code.bytes.items;
-	struct x86_instruction first;
-	uint8_t memory = 0;
+	uint8_t memory = 0, jump;
+	size_t at = probe_place_patch(search->code.bytes.items, search->code.bytes.count, &jump);
 
-	if (!x86_instruction_decode(code, search->code.bytes.count, &first) ||
-	    first.length >= search->code.bytes.count || code[first.length] == ENTRY_JUMP_CODE)
-		return false;
-	for (size_t i = 0; i < search->target->spans.count; i++) {
+	for (size_t i = 0; at && i < search->target->spans.count; i++) {
 		const struct target_span *span = &search->target->spans.items[i];
-		uint64_t address = function->address + span->bias + first.length;
+		uint64_t address = function->address + span->bias + at;
 		struct iovec into = {&memory, 1}, from = {(void *)(uintptr_t)address, 1};
 
 		if (span->module == search->module && address >= span->start &&
 		    address < span->end &&
 		    process_vm_readv(search->target->pid, &into, 1, &from, 1, 0) == 1)
-			return memory == ENTRY_JUMP_CODE;
+			return memory == jump;
 	}
 	return false;
 }

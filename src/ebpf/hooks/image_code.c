@@ -3,10 +3,9 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "base/bytes.h"
 #include "base/first_where.h"
 #include "cfi/eh_frame.h"
-#include "allocators/x86_64/instruction.h"
+#include "ebpf/arch/probe_place.h"
 
 static int compare_starts(const void *a, const void *b)
 {
@@ -137,37 +136,20 @@ static bool slot_symbol(const struct elf_image *image, uint64_t slot, GElf_Sym *
 enum image_jump image_code_jump(struct image_code *code, uint64_t address, uint64_t *ret,
 				const char **name)
 {
-	struct x86_instruction insn;
+	struct code_jump jump;
 	GElf_Sym symbol;
-	size_t at = 0;
 
-	if (!image_code_read(code, address, 2 * 15))
+	if (!image_code_read(code, address, CODE_JUMP_MAX))
 		return IMAGE_JUMP_NONE;
-
-	const uint8_t *bytes = code->bytes.items;
-	size_t size = code->bytes.count;
-
-	if (!x86_instruction_decode(bytes, size, &insn))
+	jump = probe_place_jump(code->bytes.items, code->bytes.count, address);
+	if (jump.kind == CODE_JUMP_NONE)
 		return IMAGE_JUMP_NONE;
-	if (insn.kind == X86_ENDBR) {
-		at = insn.length;
-		if (!x86_instruction_decode(bytes + at, size - at, &insn))
-			return IMAGE_JUMP_NONE;
-	}
-	if (insn.kind == X86_JUMP) {
-		*ret = address + at + (uint64_t)insn.target;
+	if (jump.kind == CODE_JUMP_DIRECT) {
+		*ret = jump.address;
 		return IMAGE_JUMP_HERE;
 	}
-	if (insn.kind != X86_INDIRECT_JUMP)
-		return IMAGE_JUMP_NONE;
-	// ModRM 25: through memory at a 32-bit distance from the next instruction.
-	if (insn.modrm != 0x25)
-		return IMAGE_JUMP_UNKNOWN;
-
-	uint64_t next = address + at + insn.length;
-	int32_t distance = (int32_t)bytes_u32(bytes + at + insn.length - 4);
-
-	if (!slot_symbol(code->image, next + (uint64_t)(int64_t)distance, &symbol, name))
+	if (jump.kind == CODE_JUMP_UNKNOWN ||
+	    !slot_symbol(code->image, jump.address, &symbol, name))
 		return IMAGE_JUMP_UNKNOWN;
 	if (symbol.st_shndx == SHN_UNDEF)
 		return IMAGE_JUMP_OUTSIDE;

@@ -41,7 +41,7 @@ struct image_code {
 	VEC(uint8_t) bytes; /* that were read last */
 };
 
-/* false: it is no x86-64 image. */
+/* false: it is no image of this architecture. */
 bool image_code_init(struct image_code *code, const struct elf_image *image);
 void image_code_deinit(struct image_code *code);
 

@@ -1,6 +1,5 @@
 #include "ebpf/record/recorder.h"
 
-#include <elf.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/compiler.h"
+#include "cfi/abi.h"
 #include "ebpf/record/record_code.h"
 #include "ebpf/record/record_facts.h"
 #include "hosted/cleanup.h"
@@ -337,7 +337,7 @@ static struct err *create_file(struct recorder *recorder, const struct recorder_
 		.pid = (uint32_t)target->pid,
 		.parent_pid = (uint32_t)target->facts.parent,
 		.start_time = target->facts.start_time,
-		.machine = EM_X86_64,
+		.machine = ARCH_ELF_MACHINE,
 		.pointer_size = 8,
 		.allocator = tracer_is_glibc(recorder->tracer) ? TRACE_ALLOCATOR_GLIBC
 							       : TRACE_ALLOCATOR_UNKNOWN,

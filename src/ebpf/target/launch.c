@@ -1,6 +1,7 @@
 /* See launch.h. By ptrace, which is gone again before the program does anything of its own. */
 #include "ebpf/target/launch.h"
 
+#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -8,14 +9,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ptrace.h>
+#include <sys/uio.h>
 #include <sys/user.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "ebpf/arch/machine.h"
 #include "ebpf/target/loader_state.h"
 #include "hosted/cleanup.h"
-
-#define BREAKPOINT 0xccul /* int3 */
 
 /* In the child: asks to be traced, and becomes the program. The errno goes through the pipe. */
 static void become_program(char *const argv[], int pipe)
@@ -61,24 +62,25 @@ static bool has_libraries(pid_t pid)
 	return found;
 }
 
-/* Runs to the breakpoint once; then pc is at the instruction whose first byte was replaced. */
+/* Runs to the breakpoint once; then pc is at the instruction that was replaced. */
 static struct err *run_to(pid_t pid, uint64_t address, long original, const char *name)
 {
 	struct user_regs_struct registers;
+	struct iovec all = {&registers, sizeof(registers)};
 	struct err *err;
 
 	if (ptrace(PTRACE_POKETEXT, pid, (void *)address,
-		   (void *)(((unsigned long)original & ~0xfful) | BREAKPOINT)) ||
+		   (void *)(((unsigned long)original & ~BREAKPOINT_MASK) | BREAKPOINT)) ||
 	    ptrace(PTRACE_CONT, pid, NULL, NULL))
 		return err_create_errno(errno, "holding '%s'", name);
 	err = wait_for_stop(pid, name);
 	if (err)
 		return err;
 	if (ptrace(PTRACE_POKETEXT, pid, (void *)address, (void *)original) ||
-	    ptrace(PTRACE_GETREGS, pid, NULL, &registers))
+	    ptrace(PTRACE_GETREGSET, pid, (void *)NT_PRSTATUS, &all))
 		return err_create_errno(errno, "holding '%s'", name);
-	registers.rip = address;
-	if (ptrace(PTRACE_SETREGS, pid, NULL, &registers))
+	registers.MACHINE_PC = address;
+	if (ptrace(PTRACE_SETREGSET, pid, (void *)NT_PRSTATUS, &all))
 		return err_create_errno(errno, "holding '%s'", name);
 	return NULL;
 }

@@ -4,7 +4,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#define PAGE UINT64_C(4096)
+#include "cfi/abi.h"
+#include "hosted/page_size.h"
 
 static bool read_at(int fd, const void *memory, size_t size, uint64_t offset, void *into,
 		    size_t length)
@@ -22,7 +23,7 @@ static bool is_for_us(const Elf64_Ehdr *header)
 {
 	return memcmp(header->e_ident, ELFMAG, SELFMAG) == 0 &&
 	       header->e_ident[EI_CLASS] == ELFCLASS64 && header->e_ident[EI_DATA] == ELFDATA2LSB &&
-	       header->e_machine == EM_X86_64 && header->e_phentsize == sizeof(Elf64_Phdr);
+	       header->e_machine == ARCH_ELF_MACHINE && header->e_phentsize == sizeof(Elf64_Phdr);
 }
 
 bool load_segments_read(int fd, const void *memory, size_t size, struct load_segments *ret)
@@ -38,7 +39,7 @@ bool load_segments_read(int fd, const void *memory, size_t size, struct load_seg
 			     sizeof(segment)))
 			break;
 		if (segment.p_type != PT_LOAD || !segment.p_filesz ||
-		    segment.p_filesz > UINT64_MAX - segment.p_offset - 2 * PAGE ||
+		    segment.p_filesz > UINT64_MAX - segment.p_offset - 2 * page_size() ||
 		    segment.p_filesz > UINT64_MAX - segment.p_vaddr)
 			continue;
 		segments.list[segments.count++] = (struct load_segment){
@@ -60,8 +61,8 @@ bool load_segments_address(const struct load_segments *segments, uint64_t offset
 		const struct load_segment *segment = &segments->list[i];
 
 		// The loader maps whole pages.
-		if (offset < (segment->offset & -PAGE) ||
-		    offset >= ((segment->offset + segment->size + PAGE - 1) & -PAGE))
+		if (offset < page_down(segment->offset) ||
+		    offset >= page_up(segment->offset + segment->size))
 			continue;
 		if (!found || (segment->executable && !found->executable))
 			found = segment;
@@ -75,9 +76,9 @@ bool load_segments_have_code(const struct load_segments *segments, uint64_t star
 {
 	for (size_t i = 0; i < segments->count; i++) {
 		const struct load_segment *segment = &segments->list[i];
-		uint64_t last = (segment->address + segment->size + PAGE - 1) & -PAGE;
 
-		if (segment->executable && start >= (segment->address & -PAGE) && end <= last)
+		if (segment->executable && start >= page_down(segment->address) &&
+		    end <= page_up(segment->address + segment->size))
 			return true;
 	}
 	return false;

@@ -1,6 +1,6 @@
 /*
- * The loadable segments of an x86-64 program or library (ELF's PT_LOAD): which part of the file
- * belongs at which address.
+ * The loadable segments of a program or library for this machine (ELF's PT_LOAD): which part of the
+ *file belongs at which address.
  *
  *	file     | 0 ……… 0x26000 ……… 0x17c000 … |
  *	address  | 0 ……… 0x26000 ……… 0x17d000 … |   of the file; in a process the bias is added
@@ -25,8 +25,8 @@ struct load_segments {
 };
 
 /*
- * Reads them from a file, or from an image in memory if memory is not NULL. false: it is no x86-64
- * ELF file, or has none.
+ * Reads them from a file, or from an image in memory if memory is not NULL. false: it is no
+ * ELF file of this machine, or has none.
  */
 bool load_segments_read(int fd, const void *memory, size_t size, struct load_segments *ret);
 

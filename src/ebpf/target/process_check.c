@@ -1,6 +1,5 @@
 #include "ebpf/target/process_check.h"
 
-#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -11,6 +10,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "ebpf/arch/machine.h"
 #include "hosted/cleanup.h"
 #include "hosted/proc.h"
 
@@ -179,18 +179,18 @@ static struct err *check_state(const struct suspect *suspect)
 	return NULL;
 }
 
-/* What the program is made for, if not for x86-64; NULL: for that. */
+/* What the program is made for, if not for this machine; NULL: for that. */
 static const char *foreign_kind(const unsigned char header[20])
 {
 	unsigned int machine = header[18] | (unsigned int)header[19] << 8;
 
 	if (memcmp(header, ELFMAG, SELFMAG) != 0)
 		return "no ELF program";
-	if (machine == EM_386)
-		return "a 32-bit program (i386)";
-	if (machine == EM_X86_64 && header[EI_CLASS] == ELFCLASS32)
-		return "a program with 32-bit pointers (x32)";
-	if (machine != EM_X86_64)
+	if (machine == MACHINE_32)
+		return "a 32-bit program (" MACHINE_NAME_32 ")";
+	if (machine == ARCH_ELF_MACHINE && header[EI_CLASS] == ELFCLASS32)
+		return "a program with 32-bit pointers (" MACHINE_NARROW ")";
+	if (machine != ARCH_ELF_MACHINE)
 		return "a program for another processor";
 	return NULL;
 }
@@ -213,7 +213,8 @@ static struct err *check_program(const struct suspect *suspect, const char *prog
 
 	if (!kind)
 		return NULL;
-	return err_create("process %d runs %s, which is %s: only x86-64 programs can be traced",
+	return err_create("process %d runs %s, which is %s: only " MACHINE_NAME
+			  " programs can be traced",
 			  (int)suspect->pid, program, kind);
 }
 

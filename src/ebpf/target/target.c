@@ -18,7 +18,8 @@
 
 enum module_answer {
 	MODULE_IS,
-	MODULE_IS_NONE, /* no file, or not an x86-64 ELF file: code that was made at run time */
+	MODULE_IS_NONE, /* no file, or not an ELF file of this machine: code that was made at run
+			   time */
 	MODULE_GONE,    /* the mapping is there no more, or not as it was */
 	MODULE_REFUSED, /* the file cannot be opened */
 };

@@ -7,6 +7,7 @@
 
 #include "base/bytes.h"
 #include "base/compiler.h"
+#include "cfi/abi.h"
 #include "cfi/eh_frame.h"
 #include "cfi/rule_compile.h"
 #include "ebpf/unwind/unwind_section.h"
@@ -15,7 +16,7 @@
 
 _Static_assert(sizeof(struct unwind_rule) == 24, "three words are hashed, and compared as bytes");
 
-const struct unwind_registers unwind_rules_registers = {.sp = 7, .fp = 6, .pc = 16, .count = 17};
+const struct unwind_registers unwind_rules_registers = ARCH_UNWIND_REGISTERS;
 
 static const struct unwind_rule broken = {.kind = RULE_BROKEN};
 
@@ -51,7 +52,9 @@ static uint16_t intern_rule(struct unwind_rules *rules, const struct unwind_rule
 static bool is_tracked(const struct rule_place *place)
 {
 	return place->how == RULE_SAME || place->how == RULE_LOST || place->base == RULE_BASE_CFA ||
-	       place->base == unwind_rules_registers.sp || place->base == unwind_rules_registers.fp;
+	       place->base == unwind_rules_registers.sp ||
+	       place->base == unwind_rules_registers.fp ||
+	       (unwind_rules_registers.link && place->base == unwind_rules_registers.pc);
 }
 
 static void count_row(struct unwind_rules *rules, const struct unwind_rule *rule)
@@ -285,6 +288,26 @@ static bool compile_section(const struct unwind_section *section, const struct c
 	return !builder.no_memory;
 }
 
+/*
+ * Appends rows for the code by which signal handlers return, if the module is the vDSO: arm64's has
+ * no table. Its addresses are offsets in it. False: no memory.
+ */
+static bool add_signal_return(const struct target_module *module, struct unwind_rules *rules,
+			      struct unwind_rows *ret)
+{
+	static const struct unwind_rule rule = ARCH_SIGNAL_RETURN_RULE;
+	struct builder builder = {.rules = rules, .rows = ret};
+
+	for (size_t at = 1; module->memory && at < module->memory_size; at++) {
+		if (!arch_is_signal_return(module->memory + at, module->memory_size - at))
+			continue;
+		// A handler returns to the first byte, and the byte before is what is looked up.
+		push_row(&builder, at - 1, unwind_rules_pack(rules, &rule));
+		push_row(&builder, at + ARCH_SIGNAL_RETURN_MAX, RULE_NONE);
+	}
+	return !builder.no_memory;
+}
+
 static void unwind_rows_deinit(struct unwind_rows *rows)
 {
 	vec_deinit(&rows->list);
@@ -366,6 +389,8 @@ struct err *unwind_table_add(const struct target_module *module, struct unwind_r
 		return err_no_memory();
 	if (unwind_section_debug_frame(elf, &section) &&
 	    !compile_section(&section, &code, rules, &second))
+		return err_no_memory();
+	if (!second.list.count && !add_signal_return(module, rules, &second))
 		return err_no_memory();
 	return merge_rows(&first, &second, ret) ? NULL : err_no_memory();
 }

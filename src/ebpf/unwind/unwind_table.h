@@ -20,7 +20,7 @@
  */
 #define UNWIND_RULES_MAX RULE_PLAIN
 
-/* x86-64's registers in rules. */
+/* This machine's registers in rules. */
 extern const struct unwind_registers unwind_rules_registers;
 
 /* Zeroed: empty. */

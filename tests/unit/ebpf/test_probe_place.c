@@ -1,5 +1,5 @@
-/* Lengths and kinds of instructions (ebpf/x86_instruction.h), and where probes stand by them. */
-#include "ebpf/hooks/probe_place.h"
+/* Lengths and kinds of x86-64's instructions, and where probes stand by them. */
+#include "ebpf/arch/probe_place.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -240,27 +240,32 @@ static void exits(void **state)
 		{.offset = 0x1b},
 	};
 	struct probe_exit found[PROBE_EXITS_MAX];
+	size_t count;
 
 	assert_int_equal(sizeof(code), 0x1c);
-	assert_int_equal(probe_place_exits(code, sizeof(code), 0x1000, found), 5);
-	for (size_t i = 0; i < 5; i++) {
+	assert_true(probe_place_exits(code, sizeof(code), 0x1000, found, &count));
+	assert_int_equal(count, 5);
+	for (size_t i = 0; i < count; i++) {
 		assert_int_equal(found[i].offset, wanted[i].offset);
 		assert_int_equal(found[i].jumps, wanted[i].jumps);
 		assert_int_equal(found[i].target, wanted[i].target);
 	}
 	// The last instruction is cut short, or none is there.
-	assert_int_equal(probe_place_exits(code, 0x1a, 0x1000, found), 0);
-	assert_int_equal(probe_place_exits(code, 0, 0x1000, found), 0);
+	assert_false(probe_place_exits(code, 0x1a, 0x1000, found, &count));
+	assert_true(probe_place_exits(code, 0, 0x1000, found, &count));
+	assert_int_equal(count, 0);
 }
 
 static void exits_at_most(void **state)
 {
 	struct probe_exit found[PROBE_EXITS_MAX];
 	uint8_t code[PROBE_EXITS_MAX + 1];
+	size_t count;
 
 	memset(code, RET, sizeof(code));
-	assert_int_equal(probe_place_exits(code, PROBE_EXITS_MAX, 0, found), PROBE_EXITS_MAX);
-	assert_int_equal(probe_place_exits(code, PROBE_EXITS_MAX + 1, 0, found), 0);
+	assert_true(probe_place_exits(code, PROBE_EXITS_MAX, 0, found, &count));
+	assert_int_equal(count, PROBE_EXITS_MAX);
+	assert_false(probe_place_exits(code, PROBE_EXITS_MAX + 1, 0, found, &count));
 }
 
 int main(void)

@@ -1,8 +1,10 @@
-#include "ebpf/hooks/probe_place.h"
+#include "ebpf/arch/probe_place.h"
 
 #include <string.h>
 
+#include "base/bytes.h"
 #include "base/compiler.h"
+#include "allocators/x86_64/entry.h"
 #include "allocators/x86_64/instruction_effect.h"
 
 /*
@@ -74,32 +76,70 @@ size_t probe_place_entry(const uint8_t *code, size_t size)
 	return 0;
 }
 
-size_t probe_place_exits(const uint8_t *code, size_t size, uint64_t address,
-			 struct probe_exit ret[PROBE_EXITS_MAX])
+bool probe_place_exits(const uint8_t *code, size_t size, uint64_t address,
+		       struct probe_exit ret[PROBE_EXITS_MAX], size_t *ret_count)
 {
 	struct x86_instruction insn;
 	size_t count = 0;
 
 	if (size > UINT32_MAX)
-		return 0;
+		return false;
 	for (size_t at = 0; at < size; at += insn.length) {
 		uint64_t target;
 		bool jumps;
 
 		if (!x86_instruction_decode(code + at, size - at, &insn))
-			return 0;
+			return false;
 		target =
 			at + (uint64_t)insn.target; // before the function: wraps, so not below size
 		jumps = (insn.kind == X86_JUMP || insn.kind == X86_BRANCH) && target >= size;
 		if (!jumps && insn.kind != X86_RETURN)
 			continue;
 		if (count == PROBE_EXITS_MAX)
-			return 0;
+			return false;
 		ret[count++] = (struct probe_exit){
 			.offset = (uint32_t)at,
 			.jumps = jumps,
 			.target = jumps ? address + target : 0,
 		};
 	}
-	return count;
+	*ret_count = count;
+	return true;
+}
+
+struct code_jump probe_place_jump(const uint8_t *code, size_t size, uint64_t address)
+{
+	struct x86_instruction insn;
+	size_t at = 0;
+
+	if (!x86_instruction_decode(code, size, &insn))
+		return (struct code_jump){CODE_JUMP_NONE, 0};
+	if (insn.kind == X86_ENDBR) {
+		at = insn.length;
+		if (!x86_instruction_decode(code + at, size - at, &insn))
+			return (struct code_jump){CODE_JUMP_NONE, 0};
+	}
+	if (insn.kind == X86_JUMP)
+		return (struct code_jump){CODE_JUMP_DIRECT, address + at + (uint64_t)insn.target};
+	if (insn.kind != X86_INDIRECT_JUMP)
+		return (struct code_jump){CODE_JUMP_NONE, 0};
+	// ModRM 25: through memory at a 32-bit distance from the next instruction.
+	if (insn.modrm != 0x25)
+		return (struct code_jump){CODE_JUMP_UNKNOWN, 0};
+
+	int32_t distance = (int32_t)bytes_u32(code + at + insn.length - 4);
+
+	return (struct code_jump){CODE_JUMP_BY_SLOT,
+				  address + at + insn.length + (uint64_t)(int64_t)distance};
+}
+
+size_t probe_place_patch(const uint8_t *code, size_t size, uint8_t *jump)
+{
+	struct x86_instruction first;
+
+	*jump = ENTRY_JUMP_CODE;
+	if (!x86_instruction_decode(code, size, &first) || first.length >= size ||
+	    code[first.length] == ENTRY_JUMP_CODE)
+		return 0;
+	return first.length;
 }
