@@ -118,6 +118,8 @@ struct recording_facts {
 	const char *const *arguments;   /* NULL-terminated */
 	const char *const *environment; /* the same: "NAME=value"; NULL: not recorded */
 	const char *directory, *host, *kernel, *agent_version;
+	uint32_t machine; /* e_machine of ELF; 0: not known */
+	uint8_t pointer_size;
 	enum trace_allocator allocator;
 	bool begun_by_fork;
 	bool begun_by_start;  /* begun while the program ran: what was before is not known */

@@ -51,6 +51,8 @@ static void copy_facts(struct recording_facts *facts, const struct trace_header 
 	facts->version_minor = header->version_minor;
 	facts->pid = header->pid;
 	facts->parent_pid = header->parent_pid;
+	facts->machine = header->machine;
+	facts->pointer_size = header->pointer_size;
 	facts->allocator = header->allocator;
 	facts->begun_by_fork = header->flags & TRACE_BEGUN_BY_FORK;
 	facts->begun_by_start = header->flags & TRACE_BEGUN_BY_START;

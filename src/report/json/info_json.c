@@ -5,6 +5,7 @@
 #include "base/compiler.h"
 #include "base/hex.h"
 #include "report/views/core_view.h"
+#include "report/words/machine_name.h"
 #include "report/words/unseen.h"
 
 struct loss_name {
@@ -56,6 +57,7 @@ static void put_process(struct json_writer *json, const struct recording_facts *
 	}
 	json_field_text(json, "directory", text_or_null(facts->directory));
 	json_field_text(json, "host", text_or_null(facts->host));
+	json_field_text(json, "architecture", machine_name(facts));
 	json_field_text(json, "kernel", text_or_null(facts->kernel));
 	json_field_text(json, "agent_version", text_or_null(facts->agent_version));
 	json_field_u64(json, "pid", facts->pid);

@@ -9,6 +9,7 @@
 #include "report/text/text_report.h"
 #include "report/views/summary.h"
 #include "report/words/format.h"
+#include "report/words/machine_name.h"
 #include "report/words/unseen.h"
 
 #define DEPTH_SHOWN     24 /* deeper processes are not indented further */
@@ -219,6 +220,7 @@ static void put_process(struct buf *buf, const struct recording *recording)
 	put_line(buf, "recording", facts->id);
 	put_optional(buf, "parent", facts->parent_id);
 	put_optional(buf, "host", facts->host);
+	put_optional(buf, "machine", machine_name(facts));
 	put_optional(buf, "kernel", facts->kernel);
 	put_optional(buf, "agent", facts->agent_version);
 	put_samples(buf, recording);

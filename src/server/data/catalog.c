@@ -119,7 +119,6 @@ struct err *catalog_add(struct catalog *catalog, const char *path)
 	hex_put(entry->item.id, header.id, sizeof(header.id));
 	if (memcmp(header.parent_id, no_id, sizeof(no_id)))
 		hex_put(entry->parent, header.parent_id, sizeof(header.parent_id));
-	entry->item.machine = (uint16_t)header.machine;
 	pthread_mutex_lock(&catalog->lock);
 	if (!vec_push(&catalog->entries, entry))
 		err = err_no_memory();

@@ -21,7 +21,6 @@ struct catalog;
 struct catalog_item {
 	char id[33];
 	const char *path;
-	uint16_t machine; /* the program's: ELF's e_machine */
 };
 
 struct catalog_options {

@@ -27,7 +27,7 @@ static struct err *summarize_entry(struct catalog *catalog, struct entry *entry,
 				   catalog_summary *make)
 {
 	cleanup(recording_close_at) struct recording *recording = NULL;
-	struct catalog_item item = {.path = entry->item.path, .machine = entry->item.machine};
+	struct catalog_item item = {.path = entry->item.path};
 	char *summary = NULL;
 	struct seen seen;
 	struct err *err = catalog_see(item.path, &seen);

@@ -2,29 +2,9 @@
 #include <string.h>
 
 #include "hosted/cleanup.h"
+#include "report/words/machine_name.h"
 #include "server/answers/rest_json.h"
 #include "server/routes/route.h"
-
-#define MACHINE_X86_64  62
-#define MACHINE_AARCH64 183
-#define MACHINE_ARM     40
-#define MACHINE_RISCV   243
-
-static const char *architecture(uint16_t machine)
-{
-	switch (machine) {
-	case MACHINE_X86_64:
-		return "amd64";
-	case MACHINE_AARCH64:
-		return "aarch64";
-	case MACHINE_ARM:
-		return "arm";
-	case MACHINE_RISCV:
-		return "riscv64";
-	default:
-		return NULL;
-	}
-}
 
 static uint32_t deepest(const struct recording *recording)
 {
@@ -93,7 +73,7 @@ static struct err *summarize_item(const struct catalog_item *item,
 	json_field_text(&json, "id", item->id);
 	json_field_text(&json, "executable", facts->program);
 	err = put_command(&json, facts->arguments);
-	json_field_text(&json, "architecture", architecture(item->machine));
+	json_field_text(&json, "architecture", machine_name(facts));
 	json_field_u64(&json, "final_allocated", sum->leaked_bytes);
 	json_field_u64(&json, "final_allocated_count", sum->leaked_blocks);
 	rest_json_field_time(&json, "runtime", facts->duration_ns);
