@@ -195,7 +195,10 @@ static bool may_be_recording(const struct inbox_message *message)
 
 bool descriptor_inbox_in_memory(int fd)
 {
-	return fcntl(fd, F_GET_SEALS) >= 0;
+	struct stat status;
+
+	// Files of a tmpfs have seals, too, and names. fstat() is asked once it cannot wait.
+	return fcntl(fd, F_GET_SEALS) >= 0 && fstat(fd, &status) == 0 && !status.st_nlink;
 }
 
 /* Whether the message is of this run, and whole. Compares all of the key, however much is right. */

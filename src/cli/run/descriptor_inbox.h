@@ -51,7 +51,10 @@ bool descriptor_inbox_take(struct descriptor_inbox *inbox, struct inbox_message 
  */
 bool descriptor_inbox_is_used(struct descriptor_inbox *inbox);
 
-/* Whether a file is in memory, as live tables are: using it never waits for somebody else. */
+/*
+ * Whether a file is in memory and has no name, as live tables are. Using it never waits for
+ * somebody else.
+ */
 bool descriptor_inbox_in_memory(int fd);
 
 /*

@@ -3,6 +3,7 @@ import os
 import re
 import shutil
 import subprocess
+import tempfile
 
 import pytest
 
@@ -204,6 +205,17 @@ def test_a_sandbox(run, root):
     assert re.search(rf"^mallow: recording of uid {NOBODY}, left as the program wrote it: {box}/other\.\d+\.mallow"
                      r"(\.1)? \(as that program sees it\)$", ran.stderr, re.M), ran.stderr
     assert not list(box.iterdir())
+
+
+def test_a_file_of_a_tmpfs(mallow):
+    """It has seals, as what has no name and lies in memory alone: it is found by its name nevertheless."""
+    if subprocess.run(["stat", "-fc", "%T", "/dev/shm"], capture_output=True, text=True).stdout != "tmpfs\n":
+        pytest.skip("/dev/shm is no tmpfs")
+    with tempfile.TemporaryDirectory(dir="/dev/shm") as folder:
+        ran = subprocess.run([mallow, "run", "-o", f"{folder}/r.mallow", "true"], capture_output=True, text=True,
+                             timeout=60, env=clean_environment())
+        assert ran.returncode == 0 and f"  recording   {folder}/r.mallow\n" in ran.stderr, ran.stderr
+        assert os.listdir(folder) == ["r.mallow"]
 
 
 def test_a_chroot_with_the_library(run, root, agent):
