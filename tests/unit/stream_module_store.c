@@ -85,21 +85,27 @@ static struct err *store(enum message_file what, const void *data, size_t size)
 	struct incoming_module *file;
 	size_t half = size / 2;
 
-	assert_ok(module_store_create(&modules));
+	assert_ok(module_store_create(NULL, &modules));
 	assert_ok(module_store_begin(modules, what, id, ID_SIZE, &file));
 	assert_ok(module_store_append(file, 0, data, half));
 	assert_ok(module_store_append(file, half, (const char *)data + half, size - half));
 	return module_store_commit(file);
 }
 
-static bool lacks(enum message_file what, const char *path)
+static bool lacks_with(const char *root, enum message_file what, const char *path)
 {
 	cleanup(module_store_destroy_at) struct module_store *modules = NULL;
+	const char *const places[] = {root, NULL};
 	bool ret;
 
-	assert_ok(module_store_create(&modules));
+	assert_ok(module_store_create(places, &modules));
 	assert_ok(module_store_lacks(modules, what, id, ID_SIZE, path, &ret));
 	return ret;
+}
+
+static bool lacks(enum message_file what, const char *path)
+{
+	return lacks_with(NULL, what, path);
 }
 
 static void write_file(const char *path, const void *data, size_t size)
@@ -203,9 +209,13 @@ static void on_this_machine(void **state)
 
 	write_file(module, &program, sizeof(program));
 	assert_false(lacks(MESSAGE_MODULE, module));
+	// Below the root of the sender's system.
+	assert_true(lacks(MESSAGE_MODULE, strrchr(module, '/')));
+	assert_false(lacks_with(place, MESSAGE_MODULE, strrchr(module, '/')));
 	program = make(other_id, false);
 	write_file(module, &program, sizeof(program));
 	assert_true(lacks(MESSAGE_MODULE, module));
+	assert_true(lacks_with(place, MESSAGE_MODULE, strrchr(module, '/')));
 	// What has no file.
 	assert_false(lacks(MESSAGE_MODULE, "[vdso]"));
 	assert_false(lacks(MESSAGE_MODULE, "linux-vdso.so.1"));
@@ -303,7 +313,7 @@ static void out_of_order(void **state)
 	const struct elf good = make(id, false);
 	struct incoming_module *file;
 
-	assert_ok(module_store_create(&modules));
+	assert_ok(module_store_create(NULL, &modules));
 	assert_ok(module_store_begin(modules, MESSAGE_MODULE, id, ID_SIZE, &file));
 	assert_err(module_store_append(file, 1, &good, 1), "offset 1");
 	assert_ok(module_store_append(file, 0, &good, 10));
@@ -329,13 +339,13 @@ static void left(void **state)
 	struct incoming_module *file;
 	char path[128];
 
-	assert_ok(module_store_create(&modules));
+	assert_ok(module_store_create(NULL, &modules));
 	snprintf(path, sizeof(path), "%s/incoming-killed", cache);
 	write_file(path, "part", 4);
 	assert_ok(module_store_begin(modules, MESSAGE_MODULE, id, ID_SIZE, &file));
 	assert_ok(module_store_append(file, 0, &good, sizeof(good)));
 	assert_int_equal(count_files(), 2);
-	assert_ok(module_store_create(&second));
+	assert_ok(module_store_create(NULL, &second));
 	assert_int_equal(count_files(), 1);
 	assert_ok(module_store_commit(file));
 	assert_true(cached("", &good, sizeof(good)));
@@ -348,7 +358,7 @@ static void no_cache(void **state)
 
 	snprintf(path, sizeof(path), "%s/cache", place);
 	write_file(path, "a file", 6);
-	assert_err(module_store_create(&modules), "cannot be made");
+	assert_err(module_store_create(NULL, &modules), "cannot be made");
 }
 
 /* Opens the sender's file. Returns its size; 0: none was found. */

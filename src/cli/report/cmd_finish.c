@@ -13,13 +13,15 @@
 #include "report/words/format.h"
 #include "report/words/style.h"
 
-enum { COMPRESS, INDEX_FILE };
+enum { COMPRESS, INDEX_FILE, DEBUG_SYMBOLS, SYSROOT };
 
 static const struct option_spec options_of_finish[] = {
 	[COMPRESS] = COMPRESS_OPTION,
 	[INDEX_FILE] = {.name = "index-file",
 			.text = "also write RECORDING.index, by which what looks at single blocks "
 				"opens at once"},
+	[DEBUG_SYMBOLS] = DEBUG_SYMBOLS_OPTION,
+	[SYSROOT] = SYSROOT_OPTION,
 };
 
 static void put_result(struct buf *buf, const char *path, const struct finish_result *result)
@@ -115,7 +117,11 @@ static int run_finish(const struct command *command, const struct options *optio
 	    !moment_operands_refuse(command, options) ||
 	    !compress_option(command, options, COMPRESS, &compress))
 		return CLI_USAGE;
+	if (!debug_symbols_check(options))
+		return CLI_FAILED;
 	err = symbolizer_create(&symbolizer);
+	if (!err)
+		err = symbolizer_add_debug_paths(symbolizer, options->many);
 	if (!err)
 		err = output_open(NULL, &output);
 	if (err)

@@ -7,11 +7,23 @@
 #include "cli/options/access_options.h"
 #include "cli/options/options.h"
 #include "cli/options/setting_options.h"
+#include "cli/options/shared_options.h"
 #include "cli/serve/gathering.h"
 
 #define SHOW_MS 1000
 
-enum { DIRECTORY, LISTEN, TOKEN_FILE, INSECURE, ALLOW_USER, MAX_SIZE, MAX_SENDERS, NO_FINISH };
+enum {
+	DIRECTORY,
+	LISTEN,
+	TOKEN_FILE,
+	INSECURE,
+	ALLOW_USER,
+	MAX_SIZE,
+	MAX_SENDERS,
+	NO_FINISH,
+	DEBUG_SYMBOLS,
+	SYSROOT,
+};
 
 static const struct option_spec options_of_gather[] = {
 	[DIRECTORY] = {.name = "output",
@@ -42,6 +54,8 @@ static const struct option_spec options_of_gather[] = {
 	[NO_FINISH] = {.name = "no-finish",
 		       .text = "leave complete recordings as they came; 'mallow finish' does the "
 			       "rest"},
+	[DEBUG_SYMBOLS] = DEBUG_SYMBOLS_OPTION,
+	[SYSROOT] = SYSROOT_OPTION,
 };
 
 /* Waits for Ctrl-C, or until all targets have sent all they had. */
@@ -94,6 +108,7 @@ static int run_gather(const struct command *command, const struct options *optio
 				.target_count = (size_t)options->operand_count,
 				.listen = options->values[LISTEN],
 				.find = !options->operand_count,
+				.debug_paths = options->many,
 			},
 		.no_finish = options->values[NO_FINISH],
 	};
@@ -113,6 +128,8 @@ static int run_gather(const struct command *command, const struct options *optio
 		wanted.gather.directory = ".";
 	if (!wanted.gather.listen && !options->operand_count)
 		wanted.gather.listen = GATHERING_LISTEN;
+	if (!debug_symbols_check(options))
+		return CLI_FAILED;
 	err = gathering_key(options->values[TOKEN_FILE], &wanted.gather.key);
 	if (err)
 		return cli_report_err(err);

@@ -171,6 +171,7 @@ static struct err *start_gathering(const struct options *options, const struct s
 				.listen = options->values[GATHER_LISTEN],
 				.trust = *trust,
 				.find = true,
+				.debug_paths = options->many,
 				.max_size = GATHERING_MAX_SIZE,
 				.max_senders = GATHERING_MAX_SENDERS,
 			},

@@ -27,6 +27,7 @@ extern char **environ;
 
 struct gathering {
 	struct gather *gather;
+	const char *const *debug_paths; /* borrowed; NULL ends the list */
 	bool terminal;
 	pthread_t finisher;
 	bool has_finisher;
@@ -105,20 +106,28 @@ static void print_all(int fd)
  * Finishes a recording in a process of its own: that takes memory by the size of the recording. Its
  * errors go to our standard error.
  */
-static void finish_received(const char *path)
+static void finish_received(const struct gathering *gathering, const char *path)
 {
 	auto_close int said = memfd_create("mallow-finish", MFD_CLOEXEC);
-	char *const words[] = {"mallow", "finish", "--", (char *)path, NULL};
+	const char *words[2 * OPTIONS_MANY_MAX + 5] = {"mallow", "finish"};
 	posix_spawn_file_actions_t actions;
+	int number, status, count = 2;
 	pid_t child;
-	int number, status;
+
+	for (const char *const *place = gathering->debug_paths; place && *place; place++) {
+		words[count++] = "--sysroot"; // the same as --debug-symbols
+		words[count++] = *place;
+	}
+	words[count++] = "--";
+	words[count] = path;
 
 	// It inherits that this thread blocks all signals: Ctrl-C lets it end its work.
 	posix_spawn_file_actions_init(&actions);
 	posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
 	if (said >= 0)
 		posix_spawn_file_actions_adddup2(&actions, said, STDERR_FILENO);
-	number = posix_spawn(&child, "/proc/self/exe", &actions, NULL, words, environ);
+	number = posix_spawn(&child, "/proc/self/exe", &actions, NULL, (char *const *)words,
+			     environ);
 	posix_spawn_file_actions_destroy(&actions);
 	if (number) {
 		cli_error(CLI_FAILED, "cannot finish '%s': %s", path, strerror(number));
@@ -146,7 +155,7 @@ static void *finish_all(void *argument)
 		memmove(gathering->complete.items, gathering->complete.items + 1,
 			--gathering->complete.count * sizeof(path));
 		pthread_mutex_unlock(&gathering->mutex);
-		finish_received(path);
+		finish_received(gathering, path);
 		free(path);
 		pthread_mutex_lock(&gathering->mutex);
 	}
@@ -197,6 +206,7 @@ struct err *gathering_start(const struct gathering_options *options, struct gath
 	pthread_mutex_init(&gathering->mutex, NULL);
 	descriptors_raise(); // each recording that arrives is an open file
 	gathering->terminal = isatty(STDOUT_FILENO);
+	gathering->debug_paths = wanted.debug_paths;
 	wanted.say = say_line;
 	wanted.complete = note_complete;
 	wanted.argument = gathering;

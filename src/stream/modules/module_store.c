@@ -59,9 +59,10 @@ static void remove_all_left(const char *path)
 			remove_left(dirfd(folder), entry->d_name);
 }
 
-struct err *module_store_create(struct module_store **ret)
+struct err *module_store_create(const char *const *places, struct module_store **ret)
 {
 	cleanup(module_store_destroy_at) struct module_store *store = calloc(1, sizeof(*store));
+	struct err *err = NULL;
 
 	if (!store)
 		return err_no_memory();
@@ -71,6 +72,10 @@ struct err *module_store_create(struct module_store **ret)
 		return err_create("there is no folder for programs and debug files, "
 				  "$XDG_CACHE_HOME/mallow/modules or ~/.cache/mallow/modules, "
 				  "and it cannot be made");
+	for (; !err && places && *places; places++)
+		err = debug_files_add(&store->files, *places);
+	if (err)
+		return err;
 	remove_all_left(store->path);
 	*ret = steal(&store);
 	return NULL;

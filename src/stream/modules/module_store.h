@@ -30,17 +30,18 @@ struct module_store;
 struct incoming_module;
 
 /*
- * Makes the cache's folder, and removes what receivers that were killed left there. An error: there
- * can be no cache.
+ * Makes the cache's folder, and removes what receivers that were killed left there. places: of
+ * programs and debug files (debug_files_add()), a NULL ends the list; NULL: only the system's. An
+ * error: there can be no cache.
  */
-struct err *module_store_create(struct module_store **ret);
+struct err *module_store_create(const char *const *places, struct module_store **ret);
 /* Accepts NULL. Incoming files may outlive the store. */
 void module_store_destroy(struct module_store *store);
 CLEANUP_DEFINE(struct module_store *, module_store_destroy);
 
 /*
  * *ret: whether to ask for the file: this machine has none with that build id, neither at path, nor
- * where debug files of the system are, nor in the cache. Nobody is to be asked for what has no file
+ * in a place of debug files, nor in the cache. Nobody is to be asked for what has no file
  * (the vdso), nor for the debug file of a module that is here and holds its debug information
  * itself. Nothing is downloaded. The only errors: no memory, no descriptor.
  */

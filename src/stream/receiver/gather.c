@@ -410,7 +410,7 @@ struct err *gather_create(const struct gather_options *options, struct gather **
 		return err_create_errno(errno, "cannot get random numbers");
 	if (pipe2(gather->stop_pipe, O_CLOEXEC) < 0)
 		return err_create_errno(errno, "cannot make a pipe");
-	err = module_store_create(&gather->store);
+	err = module_store_create(options->debug_paths, &gather->store);
 	if (err) {
 		gather_say(gather, "%s: programs and libraries of senders are not kept",
 			   err_message(err));

@@ -20,11 +20,12 @@
 struct gather;
 
 struct gather_options {
-	const char *directory; /* is made if it is missing */
-	char *const *targets;  /* HOST:PORT of senders that listen */
-	size_t target_count;   /* 0: finds senders that announce themselves */
-	const char *listen;    /* ADDRESS[:PORT]; NULL: senders cannot connect */
-	bool find;             /* connects to senders that announce themselves */
+	const char *directory;          /* is made if it is missing */
+	char *const *targets;           /* HOST:PORT of senders that listen */
+	size_t target_count;            /* 0: finds senders that announce themselves */
+	const char *listen;             /* ADDRESS[:PORT]; NULL: senders cannot connect */
+	bool find;                      /* connects to senders that announce themselves */
+	const char *const *debug_paths; /* where files are looked for, too; NULL ends the list */
 	struct link_key key;
 	struct socket_trust trust; /* who needs no key; .all: other machines, too */
 	uint64_t max_size;         /* bytes of a recording */
