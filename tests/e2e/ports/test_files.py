@@ -1,0 +1,126 @@
+"""Recordings and core dumps of another architecture, read by the tool of this one: each of its commands, with the
+files of that system below --sysroot."""
+import collections
+import json
+import re
+import shutil
+import subprocess
+
+import pytest
+
+import cores
+import pprof_reader
+import report_json
+from conftest import ALL, ARCH, SYSROOT, by_emulator, clean_environment
+from servers import serve  # noqa: F401
+from streams import Gather
+from test_stacks import SQL
+
+pytestmark = pytest.mark.skipif(not ARCH, reason="make check ARCH=aarch64")
+
+NAME = "sqlite3_step"  # of a library that this machine has not; it exports it
+SIZES = {"keep_odd": [131071, 131073] * 4, "keep_large": [1048576], "keep_aligned": [96, 1000]}
+
+
+@pytest.fixture(scope="module")
+def crashed(agent, compile_sample, guest, tmp_path_factory):
+    """(core dump, root): core_sizes in live mode, after a write to NULL. Since then it lies below the root."""
+    folder = tmp_path_factory.mktemp("crashed")
+    program = shutil.copy(compile_sample("core_sizes"), folder / "core_sizes")
+    environment = cores.live_environment(agent)
+    if guest:
+        shell = "echo core > /proc/sys/kernel/core_pattern; ulimit -c unlimited; cd $1; $2 null; [ $? = 139 ]"
+        run = guest.run(["sh", "-c", shell, "sh", folder, program], environment, folder, 120)
+        assert run.returncode == 0, run.stderr
+    else:
+        cores.kernel_dumps()
+        subprocess.run(by_emulator([str(program), "null"], environment), env=environment, cwd=folder, timeout=120,
+                       capture_output=True, preexec_fn=cores.allow_cores)
+    found = list(folder.glob("core" if guest else "qemu_*.core"))
+    if not found and not guest:
+        pytest.skip(f"qemu-{ARCH} writes no core dumps; its kernel does: MALLOW_GUEST")
+    core, = found
+    root = folder / "root"
+    (root / str(folder)[1:]).mkdir(parents=True)
+    program.rename(root / str(program)[1:])
+    return core, root
+
+
+@pytest.fixture(scope="module")
+def recording(agent, guest, tmp_path_factory):
+    """Of sqlite3."""
+    folder = tmp_path_factory.mktemp("recording")
+    if guest:
+        pytest.skip("the guest has no sqlite3")
+    environment = clean_environment({"LD_PRELOAD": str(agent), "MALLOW_OUTPUT": folder / "r.mallow"})
+    program = (SYSROOT / "usr/bin/sqlite3").resolve()
+    subprocess.run(by_emulator([str(program), ":memory:", SQL], environment), env=environment, check=True,
+                   stdout=subprocess.DEVNULL, timeout=120)
+    return folder / "r.mallow"
+
+
+def functions(report):
+    return {frame["function"] for site in report["sites"] for frame in site["stack"]}
+
+
+def test_core(tool, crashed):
+    core, root = crashed
+    report = json.loads(tool("core", "--json", "--sysroot", root, "--sysroot", SYSROOT, core).stdout)
+    assert report["signal"] == "SIGSEGV" and report["missing_bytes"] == 0
+    found = collections.defaultdict(list)
+    for site in report["sites"]:
+        own, *_ = site["stack"]
+        found[own["function"]] += site["sizes"]
+        if own["function"] in SIZES:
+            assert own["file"].endswith("/core_sizes.c") and own["line"] > 20
+            assert site["stack"][1]["function"] == "main"
+    for name, sizes in SIZES.items():
+        assert sorted(found[name]) == sorted(sizes)
+    # The buffer of puts(): one of the C library's exported names.
+    assert "puts" in functions(report)
+    text = tool("core", "--sysroot", root, core).stdout
+    assert re.search(r"core_sizes null  \(pid \d+\), ended by SIGSEGV\n", text)
+    assert "keep_odd" not in tool("core", core).stdout
+    assert f"  machine    {ARCH}\n" in tool("info", core).stdout and tool.info(core)["architecture"] == ARCH
+    for command in ("report", "--tree"), ("export", "--to", "collapsed"):
+        assert "keep_large" in tool(*command, "--sysroot", root, core).stdout
+
+
+def test_each_command(tool, recording, serve, tmp_path):
+    report = tool.assert_equal_sums(recording)
+    assert report["calls"] > 1000
+    assert f"  machine    {ARCH}\n" in tool("info", recording).stdout
+    by = ["--sysroot", SYSROOT, recording]
+    assert NAME in functions(report_json.load(tool("report", "--json", "--top", ALL, *by).stdout))
+    assert NAME not in functions(report)
+    for out in ("html", "flamegraph", "collapsed", "heaptrack", "pprof", "replay", "frames"):
+        tool("export", "--to", out, "-o", tmp_path / out, *by)
+    for out in ("flamegraph", "collapsed", "heaptrack", "frames"):
+        assert NAME in (tmp_path / out).read_text(), out
+    profile = pprof_reader.read(tmp_path / "pprof")
+    assert any(line[0] == NAME for _, _, lines in profile.locations.values() for line in lines)
+    assert NAME in tool("diff", "--full", "--sysroot", SYSROOT, f"{recording}@1ms", f"{recording}@peak").stdout
+    assert tool("check", "--max-peak", "1G", *by).returncode == 0
+    server = serve(*by)
+    listed, = server.json("/list")
+    assert listed["architecture"] == ARCH
+    assert NAME in server.text("/data/last/export/flamegraph")
+
+
+def test_gather(mallow, tool, recording, tmp_path):
+    """What arrives is finished with names from below the root, which the sender does not have."""
+    reports = {}
+    for options in (), ("--sysroot", SYSROOT):
+        folder = tmp_path / f"gathered{len(options)}"
+        cache = tmp_path / f"cache{len(options)}"
+        with Gather(mallow, folder, *options, env={"XDG_CACHE_HOME": cache}) as gather, open(recording, "rb") as file:
+            subprocess.run([mallow, "stream-recording", "--fd", str(file.fileno()), "--stream",
+                            f"127.0.0.1:{gather.port}"], pass_fds=[file.fileno()], env=clean_environment(),
+                           check=True, capture_output=True, timeout=60)
+            gather.wait_for("complete: ")
+            gather.end()
+        reports[options] = tool.report(gather.file)
+        assert tool.info(gather.file)["finished"]
+    without, with_names = reports.values()
+    assert NAME in functions(with_names) and NAME not in functions(without)
+    assert with_names["total_bytes"] == without["total_bytes"]
