@@ -24,7 +24,8 @@
 /* What a file must match to be taken. */
 struct wanted {
 	const uint8_t *build_id;
-	size_t build_id_size; /* 0: the checksum counts */
+	size_t build_id_size; /* 0: of a program the machine counts, else the checksum */
+	uint32_t machine;     /* e_machine; 0: any */
 	uint32_t checksum;    /* zlib's crc32 of the whole file, as .gnu_debuglink has it */
 	bool program;         /* a program or library, even one without symbols */
 	const char *path;     /* where the recording has it; NULL: not looked for by that */
@@ -103,6 +104,8 @@ static struct err *check_match(const struct elf_image *image, const struct wante
 		return err_create("%s has neither symbols nor debug information", image->path);
 	if (wanted->build_id_size)
 		return elf_image_check_build_id(image, wanted->build_id, wanted->build_id_size);
+	if (wanted->program)
+		return elf_image_check_machine(image, wanted->machine);
 	if (!checksum_is(image, wanted->checksum))
 		return err_create("%s is of another build: its checksum is not the one in "
 				  ".gnu_debuglink",
@@ -151,6 +154,18 @@ static bool is_directory(const char *path)
 	return !stat(path, &status) && S_ISDIR(status.st_mode);
 }
 
+/* Looks for a program at its recorded path below the roots that the user has named. */
+static struct err *by_path(const struct debug_files *files, const struct wanted *wanted,
+			   struct elf_image **ret)
+{
+	struct err *err = NULL;
+
+	for (size_t i = 0; !err && !*ret && i < files->paths.count; i++)
+		if (wanted->path && *wanted->path == '/')
+			err = try_format(wanted, ret, "%s%s", root_at(files, i), wanted->path);
+	return err;
+}
+
 /* Looks for a file by its build id in all places that have the layout for that. */
 static struct err *by_build_id(const struct debug_files *files, const struct wanted *wanted,
 			       struct elf_image **ret)
@@ -165,12 +180,10 @@ static struct err *by_build_id(const struct debug_files *files, const struct wan
 	for (size_t i = 0; !err && !*ret && i < root_count(files); i++)
 		err = try_format(wanted, ret, "%s/%s", root_at(files, i), name);
 	// Or the root of a system, with its files where they are recorded.
-	for (size_t i = 0; !err && !*ret && i < files->paths.count; i++)
-		if (!wanted->program)
-			err = try_format(wanted, ret, "%s" SYSTEM_ROOT "/%s", root_at(files, i),
-					 name);
-		else if (wanted->path && *wanted->path == '/')
-			err = try_format(wanted, ret, "%s%s", root_at(files, i), wanted->path);
+	if (!err && wanted->program)
+		err = by_path(files, wanted, ret);
+	for (size_t i = 0; !wanted->program && !err && !*ret && i < files->paths.count; i++)
+		err = try_format(wanted, ret, "%s" SYSTEM_ROOT "/%s", root_at(files, i), name);
 	// The user's paths may also be debug files themselves.
 	for (size_t i = 0; !wanted->program && !err && !*ret && i < files->paths.count; i++)
 		if (!is_directory(files->paths.items[i]))
@@ -185,13 +198,17 @@ static struct err *by_build_id(const struct debug_files *files, const struct wan
 }
 
 struct err *debug_files_program(const struct debug_files *files, const char *path,
-				const uint8_t *id, size_t size, struct elf_image **ret)
+				const uint8_t *id, size_t size, uint32_t machine,
+				struct elf_image **ret)
 {
-	const struct wanted wanted = {
-		.build_id = id, .build_id_size = size, .program = true, .path = path};
+	const struct wanted wanted = {.build_id = id,
+				      .build_id_size = size,
+				      .machine = machine,
+				      .program = true,
+				      .path = path};
 
 	*ret = NULL;
-	return by_build_id(files, &wanted, ret);
+	return size ? by_build_id(files, &wanted, ret) : by_path(files, &wanted, ret);
 }
 
 struct err *debug_files_by_build_id(const struct debug_files *files, const uint8_t *id, size_t size,

@@ -40,10 +40,13 @@ struct err *debug_files_by_build_id(const struct debug_files *files, const uint8
 
 /*
  * Opens the program or library with that build id (.build-id/xx/yyyy, or `path` below a root of the
- * user's; NULL: not there), in the same places, but not from debuginfod. *ret NULL: none was found.
+ * user's; NULL: not there), in the same places, but not from debuginfod. size 0: it has no build
+ * id, and is looked for below these roots alone, for that e_machine (0: any). *ret NULL: none was
+ * found.
  */
 struct err *debug_files_program(const struct debug_files *files, const char *path,
-				const uint8_t *id, size_t size, struct elf_image **ret);
+				const uint8_t *id, size_t size, uint32_t machine,
+				struct elf_image **ret);
 
 /*
  * Opens the separate debug file of an image: by its build id, else by its debuglink. *ret NULL:

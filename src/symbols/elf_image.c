@@ -261,6 +261,15 @@ struct err *elf_image_check_build_id(const struct elf_image *image, const uint8_
 			  own, wanted);
 }
 
+struct err *elf_image_check_machine(const struct elf_image *image, uint32_t machine)
+{
+	GElf_Ehdr header;
+
+	if (!machine || !gelf_getehdr(image->elf, &header) || header.e_machine == machine)
+		return NULL;
+	return err_create("%s is of another architecture than the recording", image->path);
+}
+
 Elf_Scn *elf_image_section(const struct elf_image *image, const char *name)
 {
 	GElf_Shdr section;

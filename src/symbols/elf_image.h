@@ -73,6 +73,8 @@ size_t elf_image_build_id(const struct elf_image *image, const uint8_t **ret);
 bool elf_image_has_build_id(const struct elf_image *image, const uint8_t *id, size_t size);
 /* An error says which build id it has instead. */
 struct err *elf_image_check_build_id(const struct elf_image *image, const uint8_t *id, size_t size);
+/* An error: the image is not for that e_machine. 0: it may be for any. */
+struct err *elf_image_check_machine(const struct elf_image *image, uint32_t machine);
 
 /* The first section of that name that has bytes in the file; NULL: none. */
 Elf_Scn *elf_image_section(const struct elf_image *image, const char *name);

@@ -17,7 +17,7 @@ bool program_file_exists(const char *path)
 }
 
 struct err *program_file_open(const char *path, const uint8_t *build_id, size_t build_id_size,
-			      struct elf_image **ret)
+			      uint32_t machine, struct elf_image **ret)
 {
 	static const char deleted[] = " (deleted)"; // as /proc/PID/maps appends
 	cleanup(elf_image_close_at) struct elf_image *image = NULL;
@@ -30,7 +30,7 @@ struct err *program_file_open(const char *path, const uint8_t *build_id, size_t 
 	if (length >= sizeof(deleted) && !strcmp(path + length - strlen(deleted), deleted)) {
 		auto_free char *plain = strndup(path, length - strlen(deleted));
 
-		return plain ? program_file_open(plain, build_id, build_id_size, ret)
+		return plain ? program_file_open(plain, build_id, build_id_size, machine, ret)
 			     : err_no_memory();
 	}
 
@@ -46,6 +46,10 @@ struct err *program_file_open(const char *path, const uint8_t *build_id, size_t 
 		symbol_log_refusal(err);
 		return err_create("file changed since the recording");
 	}
+	if (!build_id_size)
+		err = elf_image_check_machine(image, machine);
+	if (err)
+		return err;
 	*ret = steal(&image);
 	return NULL;
 }
@@ -57,7 +61,7 @@ struct err *program_file_find(const struct debug_files *files, const char *path,
 	struct err *err = NULL;
 
 	if (build_id_size)
-		err = program_file_open(path, build_id, build_id_size, &image);
+		err = program_file_open(path, build_id, build_id_size, 0, &image);
 	if (err_is_shortage(err))
 		return err;
 	err_destroy(err);
@@ -65,5 +69,5 @@ struct err *program_file_find(const struct debug_files *files, const char *path,
 		*ret = image;
 		return NULL;
 	}
-	return debug_files_program(files, path, build_id, build_id_size, ret);
+	return debug_files_program(files, path, build_id, build_id_size, 0, ret);
 }

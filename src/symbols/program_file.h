@@ -14,12 +14,13 @@
 bool program_file_exists(const char *path);
 
 /*
- * Opens the file at a recorded path if it is a program or library and its build id is the given one
- * (build_id_size 0: not checked). Else the error says why not: "file changed since the recording".
- * A path may end in " (deleted)", as /proc/PID/maps has it.
+ * Opens the file at a recorded path if it is a program or library and its build id is the given
+ * one. build_id_size 0: the recording has none, so the file must be for that e_machine (0: any).
+ * Else the error says why not: "file changed since the recording". A path may end in " (deleted)",
+ * as /proc/PID/maps has it.
  */
 struct err *program_file_open(const char *path, const uint8_t *build_id, size_t build_id_size,
-			      struct elf_image **ret);
+			      uint32_t machine, struct elf_image **ret);
 
 /*
  * Opens the program or library of that build id at its recorded path, else in a place where files

@@ -56,17 +56,24 @@ static struct err *take_note(struct symbol_module *module, struct err *err)
 
 /*
  * Opens the program at its path, else the one with its build id, else its debug file. If none can
- * be opened, a note says why.
+ * be opened, a note says why. Nothing tells a program without a build id from another one at its
+ * path, so there the roots of the user's come first.
  */
 static struct err *open_images(struct symbol_module *module, const char *path,
-			       const uint8_t *build_id, size_t build_id_size)
+			       const uint8_t *build_id, size_t build_id_size, uint32_t machine)
 {
-	struct err *err = take_note(
-		module, program_file_open(path, build_id, build_id_size, &module->program));
+	struct err *err = NULL;
 
+	if (!build_id_size)
+		err = debug_files_program(module->files, path, NULL, 0, machine, &module->program);
+	if (!err && !module->program)
+		err = take_note(module, program_file_open(path, build_id, build_id_size, machine,
+							  &module->program));
 	if (err || module->program)
 		return err;
-	err = debug_files_program(module->files, path, build_id, build_id_size, &module->program);
+	err = build_id_size ? debug_files_program(module->files, path, build_id, build_id_size,
+						  machine, &module->program)
+			    : NULL;
 	if (!err && !module->program)
 		err = debug_files_by_build_id(module->files, build_id, build_id_size,
 					      &module->debug);
@@ -79,7 +86,7 @@ CLEANUP_DEFINE(struct symbol_module *, symbol_module_destroy);
 
 struct err *symbol_module_create(struct symbol_names *names, const struct debug_files *files,
 				 const char *path, const char *place, const uint8_t *build_id,
-				 size_t build_id_size, struct symbol_module **ret)
+				 size_t build_id_size, uint32_t machine, struct symbol_module **ret)
 {
 	cleanup(symbol_module_destroy_at) struct symbol_module *module = calloc(1, sizeof(*module));
 
@@ -90,7 +97,8 @@ struct err *symbol_module_create(struct symbol_names *names, const struct debug_
 	module->path = path;
 	module->moved = place ? path : NULL;
 
-	struct err *err = open_images(module, place ? place : path, build_id, build_id_size);
+	struct err *err =
+		open_images(module, place ? place : path, build_id, build_id_size, machine);
 
 	if (err)
 		return err;

@@ -12,7 +12,8 @@
  */
 struct err *symbol_module_create(struct symbol_names *names, const struct debug_files *files,
 				 const char *path, const char *place, const uint8_t *build_id,
-				 size_t build_id_size, struct symbol_module **ret);
+				 size_t build_id_size, uint32_t machine,
+				 struct symbol_module **ret);
 void symbol_module_destroy(struct symbol_module *module);
 
 #endif

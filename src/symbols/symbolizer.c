@@ -37,8 +37,9 @@ struct symbolizer {
 	struct symbol_names names;
 	VEC(struct file_place) places;
 	struct debug_files files;
+	uint32_t machine;
 	VEC(struct symbol_module *) modules;
-	/* From the address of the interned key (path and build id) to the module's index. */
+	/* From the address of the interned key to the module's index. */
 	struct map by_key;
 };
 
@@ -98,7 +99,7 @@ static bool has_build(const char *place, const uint8_t *build_id, size_t build_i
 {
 	cleanup(elf_image_close_at) struct elf_image *image = NULL;
 
-	symbol_log_refusal(program_file_open(place, build_id, build_id_size, &image));
+	symbol_log_refusal(program_file_open(place, build_id, build_id_size, 0, &image));
 	return image;
 }
 
@@ -128,18 +129,30 @@ static const char *place_of(const struct symbolizer *symbolizer, const char *pat
 	return NULL;
 }
 
-/* The key of a module, interned: the path, a NUL, the build id. NULL: no memory. */
+void symbolizer_set_machine(struct symbolizer *symbolizer, uint32_t machine)
+{
+	symbolizer->machine = machine;
+}
+
+/*
+ * The key of a module, interned: the path, a NUL, the build id or, if there is none, the machine.
+ * NULL: no memory.
+ */
 static const char *key_of(struct symbolizer *symbolizer, const char *path, const uint8_t *build_id,
 			  size_t build_id_size)
 {
 	size_t length = strlen(path) + 1;
-	auto_free char *key = malloc(length + build_id_size);
+	auto_free char *key = NULL;
 
+	if (!build_id_size) {
+		build_id = (const uint8_t *)&symbolizer->machine;
+		build_id_size = sizeof(symbolizer->machine);
+	}
+	key = malloc(length + build_id_size);
 	if (!key)
 		return NULL;
 	memcpy(key, path, length);
-	if (build_id_size)
-		memcpy(key + length, build_id, build_id_size);
+	memcpy(key + length, build_id, build_id_size);
 	return intern_bytes(&symbolizer->names.strings, key, length + build_id_size);
 }
 
@@ -164,7 +177,7 @@ struct err *symbolizer_module(struct symbolizer *symbolizer, const char *path,
 		struct err *err =
 			symbol_module_create(&symbolizer->names, &symbolizer->files, key,
 					     place_of(symbolizer, path, build_id, build_id_size),
-					     build_id, build_id_size, &module);
+					     build_id, build_id_size, symbolizer->machine, &module);
 
 		symbol_log_module(NULL);
 		if (err) {

@@ -41,6 +41,12 @@ struct err *symbolizer_add_place(struct symbolizer *symbolizer, const char *path
 				 const char *place);
 
 /*
+ * The architecture, as e_machine, of the recorded program (0: any). A module without a build id is
+ * read from no file of another one. Counts for modules that are asked for later.
+ */
+void symbolizer_set_machine(struct symbolizer *symbolizer, uint32_t machine);
+
+/*
  * Opens the ELF file at path if its build id is the given one (build_id_size 0: not checked). Else
  * opens the program or library with that build id in a place of debug files or in the cache, else
  * the separate debug file with that build id. If the file is missing, replaced or unreadable, this

@@ -224,9 +224,12 @@ static struct err *find_in_file(struct symbolized *symbolized, struct name_sourc
 	if (symbolized->program && is_program(symbolized, module))
 		path = symbolized->program;
 	symbolized->files_open = true;
-	if (!source->file)
+	if (!source->file) {
+		symbolizer_set_machine(symbolized->symbolizer,
+				       recording_facts(symbolized->recording)->machine);
 		err = symbolizer_module(symbolized->symbolizer, path, module->build_id,
 					module->build_id_size, &source->file);
+	}
 	return err ? err : symbol_module_find(source->file, address, ret, count);
 }
 

@@ -27,7 +27,8 @@ static struct {
 	VEC(struct own_allocator) files;
 } known = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-static uint64_t key_of(const struct recorded_module *module, const struct stat *status)
+static uint64_t key_of(const struct recorded_module *module, uint32_t machine,
+		       const struct stat *status)
 {
 	const uint64_t numbers[] = {
 		status->st_dev,
@@ -37,6 +38,7 @@ static uint64_t key_of(const struct recorded_module *module, const struct stat *
 		(uint64_t)status->st_mtim.tv_nsec,
 		trace_checksum(module->path, strlen(module->path), module->build_id,
 			       module->build_id_size),
+		machine,
 	};
 
 	return trace_checksum(numbers, sizeof(numbers), "", 0);
@@ -68,13 +70,14 @@ static struct err *remember(uint64_t key, const struct own_allocator *found)
 }
 
 /* Looks into a module's file. A file that is not here, or another one by now, has nothing. */
-static struct err *look_into(const struct recorded_module *module, struct own_allocator *ret)
+static struct err *look_into(const struct recorded_module *module, uint32_t machine,
+			     struct own_allocator *ret)
 {
 	const struct debug_files files = {.local = true};
 	cleanup(elf_image_close_at) struct elf_image *image = NULL;
 	struct stat status;
 	bool there = stat(module->path, &status) == 0;
-	uint64_t key = there ? key_of(module, &status) : 0;
+	uint64_t key = there ? key_of(module, machine, &status) : 0;
 	struct err *err;
 
 	*ret = (struct own_allocator){0};
@@ -82,7 +85,7 @@ static struct err *look_into(const struct recorded_module *module, struct own_al
 		return NULL;
 	err = module->build_id_size ? program_file_find(&files, module->path, module->build_id,
 							module->build_id_size, &image)
-				    : program_file_open(module->path, NULL, 0, &image);
+				    : program_file_open(module->path, NULL, 0, machine, &image);
 	if (err && err_is_shortage(err))
 		return err;
 	err_destroy(err);
@@ -144,7 +147,7 @@ static struct err *add_module(struct sight *sight, const struct recorded_module 
 
 	if (is_patched(sight, module->path))
 		return NULL;
-	err = look_into(module, &found);
+	err = look_into(module, facts->machine, &found);
 	if (err || (found.provides && !is_program) || (!found.provides && !*found.name) ||
 	    (facts->attached && (found.provides || *found.symbol)))
 		return err;

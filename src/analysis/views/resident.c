@@ -57,7 +57,7 @@ static uint64_t threads_at_once(const struct recording *recording)
 }
 
 /* How much of a module is data: static variables, tables that the loader fills. */
-static uint64_t data_of(const struct recorded_module *module)
+static uint64_t data_of(const struct recorded_module *module, uint32_t machine)
 {
 	cleanup(elf_image_close_at) struct elf_image *image = NULL;
 	uint64_t bytes = 0;
@@ -66,7 +66,8 @@ static uint64_t data_of(const struct recorded_module *module)
 
 	if (!program_file_exists(module->path))
 		return 0;
-	err = program_file_open(module->path, module->build_id, module->build_id_size, &image);
+	err = program_file_open(module->path, module->build_id, module->build_id_size, machine,
+				&image);
 	// Of a file that is not here all may be.
 	if (err || elf_getphdrnum(image->elf, &count)) {
 		err_destroy(err);
@@ -91,7 +92,7 @@ static uint64_t static_data(const struct recording *recording)
 
 	for (uint32_t i = 0; i < count; i++)
 		if (!modules[i].generation)
-			bytes += data_of(&modules[i]);
+			bytes += data_of(&modules[i], recording_facts(recording)->machine);
 	return bytes;
 }
 

@@ -300,3 +300,30 @@ def test_sysroot(stripped, tmp_path, tool):
     (root / "usr/lib/debug").rename(tmp_path / "elsewhere")
     assert "kept_back" not in tool("report", "--sysroot", root, stripped.path).stdout
     assert "no/such" in tool("report", "--sysroot", "/no/such", stripped.path, check=False).stderr
+
+
+def test_no_build_id(mallow, tmp_path, tool):
+    """Then only the architecture tells that a file at the recorded path is not the one that ran; and what lies below
+    a root that the user names is believed before what lies here."""
+    program, path, root = tmp_path / "s", tmp_path / "s.mallow", tmp_path / "root"
+
+    def build(source):
+        (tmp_path / "s.c").write_text(source)
+        subprocess.run([need("gcc"), "-g", "-fno-builtin", "-Wl,--build-id=none", "-o", program, tmp_path / "s.c"], check=True)
+
+    build(SOURCE)
+    subprocess.run([mallow, "run", "--no-finish", "-o", path, program], check=True, capture_output=True,
+                   env=clean_environment())
+    assert "kept_back" in tool("report", path).stdout
+    elsewhere = bytearray(path.read_bytes())
+    elsewhere[64] = 183  # e_machine of AArch64
+    (tmp_path / "elsewhere.mallow").write_bytes(elsewhere)
+    said = tool("report", tmp_path / "elsewhere.mallow").stdout
+    assert "kept_back" not in said and f"{program} is of another architecture than the recording" in said
+    (root / str(tmp_path)[1:]).mkdir(parents=True)
+    program.rename(root / str(program)[1:])
+    build(SOURCE.replace("kept_back", "never_was"))
+    assert "never_was" in tool("report", path).stdout  # nothing tells
+    said = tool("report", "--sysroot", root, path).stdout
+    assert "kept_back" in said and "never_was" not in said
+    assert "kept_back" not in tool("report", "--sysroot", root, tmp_path / "elsewhere.mallow").stdout
