@@ -64,9 +64,10 @@ CYCLES = {"agent/hooks/hooks.c", "cli/command/command.c", "server/routes/route.c
 # Functions of the C library's that compilers call by themselves: no room is asked for them.
 LIBRARY = "agent/ground/libc.c"
 # Single headers that a room may use although it may not use their room. The agent makes every
-# system call through its one list of them, and its unwinder reads /proc/self/maps.
+# system call through its one list of them, and its unwinder reads /proc/self/maps. What the program
+# unmaps goes in pages of the kernel's.
 HEADERS = {
-    "agent/unwind": {"agent/arch/syscall.h"},
+    "agent/unwind": {"agent/arch/syscall.h", "agent/arch/machine.h"},
 }
 # These rooms would make sense in a program that is no profiler.
 GENERAL = {"base", "hosted", "hosted/files", "hosted/net"}

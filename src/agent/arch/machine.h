@@ -2,9 +2,10 @@
  * Numbers of a machine and its kernel. One file per architecture:
  *
  *   ARCH_ADDRESS_BITS    a block's address is below 1 << ARCH_ADDRESS_BITS
- *   ARCH_MAPPINGS_BIT    this bit of an address is 0 where Linux puts the heap, and 1 where it puts
- *                        mappings
+ *   ARCH_MAPPINGS()      of an address: 0 where Linux puts the heap, 1 where it puts mappings
  *   ARCH_KERNELS_CLOCK   the name of clock_gettime() in the vDSO
+ *   arch_page()          the size of the kernel's pages: 4096, or a multiple. A constant where
+ *                        kernels have one size, so that it costs nothing there
  */
 #ifndef MALLOW_AGENT_ARCH_MACHINE_H
 #define MALLOW_AGENT_ARCH_MACHINE_H

@@ -11,7 +11,7 @@ bool clock_use_tsc;
 int (*clock_of_kernel)(clockid_t clock, struct timespec *ret);
 
 // Where the vDSO lies. Its data is in the pages before it, of which no kernel has more.
-#define KERNEL_DATA (6ul << 12)
+#define KERNEL_DATA (6 * arch_page())
 static uint64_t kernel_start, kernel_end;
 
 // 0: not frozen.

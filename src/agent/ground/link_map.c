@@ -5,6 +5,7 @@
 #include <link.h>
 #include <sys/auxv.h>
 
+#include "agent/arch/machine.h"
 #include "agent/arch/syscall.h"
 #include "agent/ground/libc.h"
 #include "agent/ground/object_symbols.h"
@@ -23,7 +24,7 @@ struct loader_space {
 	const struct loader_space *next;
 };
 
-#define PAGE         4096ul
+#define PAGE         4096ul      /* at least so much of an object is mapped from its start on */
 #define HIGH_ADDRESS (1ul << 30) /* an object with addresses above this is prelinked */
 
 // What link_map_redirect() was given, and the functions that ours have replaced.
@@ -387,7 +388,7 @@ static bool redirect_in(const struct link_map *map, const struct link_map *const
 {
 	struct object_symbols symbols = object_symbols_of(map);
 	int protection = protection_of(map, symbols.table);
-	uint64_t start = (uint64_t)symbols.table & ~(PAGE - 1);
+	uint64_t start = (uint64_t)symbols.table & -arch_page();
 	ElfW(Sym) *last = NULL, *symbol;
 
 	for (size_t i = 0; i < redirection_count; i++)

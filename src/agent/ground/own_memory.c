@@ -1,12 +1,12 @@
 #include "agent/ground/own_memory.h"
 
+#include "agent/arch/machine.h"
 #include "agent/arch/syscall.h"
 #include "agent/ground/own_code.h"
 #include "agent/ground/own_place.h"
 #include "base/bytes.h"
 #include "base/compiler.h"
 
-#define PAGE        4096u
 #define PAGE_PIECES 254 /* so many fill a struct piece_page */
 #define PAGES_MAX   256 /* pages that one mincore() asks for */
 
@@ -104,18 +104,18 @@ bool own_memory_forget(const void *start, size_t size)
 uint64_t own_memory_resident(const void *start, size_t size)
 {
 	uint8_t pages[PAGES_MAX] = {0};
-	uint64_t count = 0;
+	uint64_t count = 0, page = arch_page();
 
-	for (size_t offset = 0; offset < size; offset += sizeof(pages) * PAGE) {
+	for (size_t offset = 0; offset < size; offset += sizeof(pages) * page) {
 		size_t part =
-			size - offset < sizeof(pages) * PAGE ? size - offset : sizeof(pages) * PAGE;
+			size - offset < sizeof(pages) * page ? size - offset : sizeof(pages) * page;
 
 		if (sys_mincore((const char *)start + offset, part, pages))
-			return count * PAGE;
-		for (size_t i = 0; i < (part + PAGE - 1) / PAGE; i++)
+			return count * page;
+		for (size_t i = 0; i < (part + page - 1) / page; i++)
 			count += pages[i] & 1;
 	}
-	return count * PAGE;
+	return count * page;
 }
 
 /*
@@ -125,7 +125,7 @@ uint64_t own_memory_resident(const void *start, size_t size)
 static void add_piece(struct own_memory *ret, struct measured *measured, const void *start,
 		      size_t size)
 {
-	uint64_t bytes;
+	uint64_t bytes, page = arch_page();
 
 	if (measured->pieces < OWN_MEMORY_LOOKS) {
 		bytes = own_memory_resident(start, size);
@@ -133,7 +133,7 @@ static void add_piece(struct own_memory *ret, struct measured *measured, const v
 		measured->size += size;
 		measured->resident += bytes;
 	} else {
-		bytes = size / PAGE * (measured->resident / PAGE) / (measured->size / PAGE) * PAGE;
+		bytes = size / page * (measured->resident / page) / (measured->size / page) * page;
 	}
 	ret->virtual_size += size;
 	ret->anonymous += bytes;
@@ -157,8 +157,8 @@ static void add_pages(struct own_memory *ret)
 /* Adds our static data. The code is shared with every other recorded process. */
 static void add_image(struct own_memory *ret)
 {
-	uint64_t start = bytes_round_up((uint64_t)OWN_BSS_START, PAGE);
-	uint64_t end = bytes_round_up((uint64_t)OWN_BSS_END, PAGE);
+	uint64_t start = bytes_round_up((uint64_t)OWN_BSS_START, arch_page());
+	uint64_t end = bytes_round_up((uint64_t)OWN_BSS_END, arch_page());
 
 	ret->virtual_size += end - start + (uint64_t)OWN_CODE_END - (uint64_t)OWN_CODE_START;
 	if (start < end)

@@ -1,11 +1,10 @@
 #include "agent/ground/own_pages.h"
 
+#include "agent/arch/machine.h"
 #include "agent/arch/syscall.h"
 #include "agent/ground/own_memory.h"
 #include "agent/ground/own_place.h"
 #include "base/bytes.h"
-
-#define OWN_PAGE 4096u
 
 // The reserve, while there is one. Otherwise each request goes to the kernel, since requests are
 // large and rare.
@@ -31,7 +30,7 @@ void *own_pages_allocate(size_t size)
 	char *start = __atomic_load_n(&reserve, __ATOMIC_ACQUIRE);
 	size_t offset;
 
-	size = bytes_round_up(size, OWN_PAGE);
+	size = bytes_round_up(size, arch_page());
 	if (!start)
 		return from_kernel(size);
 	offset = __atomic_fetch_add(&reserve_used, size, __ATOMIC_RELAXED);
@@ -40,7 +39,7 @@ void *own_pages_allocate(size_t size)
 
 void own_pages_release(void *memory, size_t size)
 {
-	size = bytes_round_up(size, OWN_PAGE);
+	size = bytes_round_up(size, arch_page());
 	if (own_memory_forget(memory, size))
 		own_place_unmap(memory, size);
 }

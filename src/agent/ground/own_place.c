@@ -2,6 +2,7 @@
 
 #include <errno.h>
 
+#include "agent/arch/machine.h"
 #include "agent/arch/stretches.h"
 #include "agent/arch/syscall.h"
 #include "agent/ground/clock.h"
@@ -12,8 +13,7 @@
 #define MAP_FIXED_NOREPLACE 0x100000
 #endif
 
-#define PAGE  4096u
-#define PAGES (uint32_t)(ARCH_STRETCH_SIZE / PAGE)
+#define PAGES (uint32_t)(ARCH_STRETCH_SIZE / arch_page())
 
 #define TRIES        6
 #define FAILURES_MAX 16 /* after so many the stretch is asked for no more */
@@ -108,7 +108,7 @@ static void *map_at(void *place, size_t size, int protection, int flags, int fd,
 static void *map_in_stretch(size_t size, int protection, int flags, int fd, uint64_t offset)
 {
 	uint64_t start = __atomic_load_n(&stretch, __ATOMIC_ACQUIRE);
-	uint64_t pages = bytes_round_up(size, PAGE) / PAGE;
+	uint64_t pages = bytes_round_up(size, arch_page()) / arch_page();
 
 	if (unlikely(!start))
 		start = choose_stretch_slow();
@@ -120,8 +120,8 @@ static void *map_in_stretch(size_t size, int protection, int flags, int fd, uint
 			page = take_next(pages, try);
 		if (page < 0)
 			continue;
-		memory = map_at((void *)(start + (uint64_t)page * PAGE), size, protection, flags,
-				fd, offset);
+		memory = map_at((void *)(start + (uint64_t)page * arch_page()), size, protection,
+				flags, fd, offset);
 		if (!syscall_error(memory))
 			return memory;
 		if ((long)memory != -EEXIST) {
@@ -140,8 +140,7 @@ static void *map_anywhere(size_t size, int protection, int flags, int fd, uint64
 		memory = map_in_stretch(size, protection, flags, fd, offset);
 	if (likely(!syscall_error(memory)))
 		return memory;
-	if ((long)memory == -ENOMEM)
-		return NULL; // not for the place
+	// Also for -ENOMEM: the kernel says that, too, where the space of addresses ends below.
 	memory = sys_mmap(NULL, size, protection, flags, fd, offset);
 	if (syscall_error(memory))
 		return NULL;
@@ -193,5 +192,5 @@ void own_place_unmap(void *memory, size_t size)
 	uint64_t offset = (uint64_t)memory - __atomic_load_n(&stretch, __ATOMIC_RELAXED);
 
 	if (!sys_munmap(memory, size) && offset < ARCH_STRETCH_SIZE)
-		give_back(offset / PAGE, bytes_round_up(size, PAGE) / PAGE);
+		give_back(offset / arch_page(), bytes_round_up(size, arch_page()) / arch_page());
 }

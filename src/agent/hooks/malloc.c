@@ -18,8 +18,6 @@
 #include "agent/live/live_hook.h"
 #include "agent/record/fact_here.h"
 
-#define PAGE 4096ul
-
 /* The bytes that calloc and reallocarray are asked for; the maximum if that overflows. */
 static uint64_t product(size_t count, size_t size)
 {
@@ -90,10 +88,10 @@ DEFINE_ALLOCATION(aligned_alloc, ALIGNED_ALLOC, (size_t alignment, size_t size),
 DEFINE_ALLOCATION(memalign, MEMALIGN, (size_t alignment, size_t size), (alignment, size),
 		  real.memalign(alignment, size), size, alignment)
 DEFINE_ALLOCATION(valloc, VALLOC, (size_t size), (size),
-		  real.valloc ? real.valloc(size) : real.memalign(PAGE, size), size, 0)
+		  real.valloc ? real.valloc(size) : real.memalign(arch_page(), size), size, 0)
 DEFINE_ALLOCATION(pvalloc, PVALLOC, (size_t size), (size),
 		  real.pvalloc ? real.pvalloc(size)
-			       : real.memalign(PAGE, (size + PAGE - 1) & ~(PAGE - 1)),
+			       : real.memalign(arch_page(), bytes_round_up(size, arch_page())),
 		  size, 0)
 
 static never_inline int posix_memalign_entered(void **ret, size_t alignment, size_t size)

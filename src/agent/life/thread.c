@@ -4,6 +4,7 @@
 #include <stddef.h>
 
 #include "agent/arch/kept_call.h"
+#include "agent/arch/machine.h"
 #include "agent/arch/syscall.h"
 #include "agent/event/sink.h"
 #include "agent/ground/libc.h"
@@ -40,7 +41,7 @@ size_t thread_memory_size(void)
 
 	if (sink->thread_size)
 		size += sink->thread_size(frame_room());
-	return bytes_round_up(size, 4096);
+	return bytes_round_up(size, arch_page());
 }
 
 static void set_parts(struct thread *thread)

@@ -51,7 +51,7 @@ uint32_t *heads_reach(struct heads *heads, unsigned int map, uint64_t address)
 /* A signal handler that comes in between finds no window. */
 void heads_near_move(struct heads_near *near, const struct heads *heads, uint64_t address)
 {
-	struct heads_window *window = &near->windows[address >> ARCH_MAPPINGS_BIT & 1];
+	struct heads_window *window = &near->windows[ARCH_MAPPINGS(address)];
 	uint64_t number = address >> HEADS_WINDOW_BITS;
 	struct heads_middle **top = __atomic_load_n(&heads->tops[LIVE_MAP_SMALL], __ATOMIC_ACQUIRE);
 	const struct heads_middle *middle =

@@ -84,7 +84,7 @@ struct heads_near {
 /* heads_find() for small blocks by that cache. NULL: the address lies elsewhere, or has no head. */
 static inline uint32_t *heads_near_find(const struct heads_near *near, uint64_t address)
 {
-	const struct heads_window *window = &near->windows[address >> ARCH_MAPPINGS_BIT & 1];
+	const struct heads_window *window = &near->windows[ARCH_MAPPINGS(address)];
 	const struct heads_middle *middle = __atomic_load_n(&window->middle, __ATOMIC_RELAXED);
 	uint32_t *leaf;
 

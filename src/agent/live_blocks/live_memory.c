@@ -1,5 +1,6 @@
 #include "agent/live_blocks/live_memory.h"
 
+#include "agent/arch/machine.h"
 #include "agent/arch/syscall.h"
 #include "agent/ground/libc.h"
 #include "agent/ground/lock.h"
@@ -79,7 +80,7 @@ static bool may_try(void)
 static struct live_chunk *make_chunk(enum live_part part, uint32_t entry_size, uint64_t first,
 				     uint64_t count)
 {
-	size_t size = LIVE_ARRAY_OFFSET + bytes_round_up(entry_size * count, TRACE_PAGE);
+	size_t size = bytes_round_up(LIVE_ARRAY_OFFSET + entry_size * count, arch_page());
 	struct trace_chunk *chunk;
 	struct live_chunk *live;
 	uint64_t offset;
@@ -193,11 +194,14 @@ void live_memory_empty(enum live_part part)
 	for (uint32_t i = 0; i < count; i++) {
 		char *start = chunks[i].start;
 		const struct live_chunk *live = (const void *)(start + LIVE_CHUNK_OFFSET);
+		size_t pages = bytes_round_up(LIVE_ARRAY_OFFSET, arch_page());
 
+		if (live->part != part)
+			continue;
+		// Where pages are larger, the array begins within one.
+		memset(start + LIVE_ARRAY_OFFSET, 0, pages - LIVE_ARRAY_OFFSET);
 		// From the file, too, since the mapping is shared.
-		if (live->part == part)
-			sys_madvise(start + LIVE_ARRAY_OFFSET, chunks[i].size - LIVE_ARRAY_OFFSET,
-				    MADV_REMOVE);
+		sys_madvise(start + pages, chunks[i].size - pages, MADV_REMOVE);
 	}
 }
 

@@ -6,7 +6,7 @@
 #include "agent/unwind/unwind.h"
 #include "base/bytes.h"
 
-#define MODULE_PAGE 4096 /* readable at the start of every module */
+#define MODULE_PAGE 4096 /* readable at the start of every module, or more */
 
 /* A note is a header, then a name and a description, each padded to 4 bytes. */
 size_t build_id_in_notes(const uint8_t *notes, size_t size, const uint8_t **ret)

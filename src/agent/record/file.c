@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <sys/resource.h>
 
+#include "agent/arch/machine.h"
 #include "agent/arch/syscall.h"
 #include "agent/ground/clock.h"
 #include "agent/ground/config.h"
@@ -208,7 +209,7 @@ static int open_new(struct file *file, bool later_image)
 	if (!config.value[SETTING_STREAM_ONLY])
 		return open_first_free(file, pattern, own_suffix ? "child" : "");
 	file->bounded = config.value[SETTING_STREAM_BUFFER] != 0;
-	file->staying = TRACE_PAGE;
+	file->staying = arch_page();
 	return open_in_memory(file, "mallow-stream:");
 }
 
@@ -235,7 +236,7 @@ int file_create(struct file *file, bool later_image)
 	file->device = status.st_dev;
 	file->inode = status.st_ino;
 	set_descriptor(file, move_high(fd));
-	file->end = TRACE_PAGE;
+	file->end = arch_page(); // a hole, where that is more than the header's page
 	return 0;
 }
 
@@ -604,12 +605,12 @@ enum file_result file_append(struct file *file, const void *head, const void *re
 /* The size, or what MAX_FILE_SIZE leaves of it, in whole pages. No more than may wait. */
 static size_t within_limit(const struct file *file, size_t size)
 {
-	uint64_t limit = config.value[SETTING_MAX_FILE_SIZE] & ~(uint64_t)(TRACE_PAGE - 1);
+	uint64_t limit = config.value[SETTING_MAX_FILE_SIZE] & -arch_page();
 	uint64_t end = __atomic_load_n(&file->end, __ATOMIC_RELAXED);
 	uint64_t left = end < limit ? limit - end : 0;
 
 	if (file->bounded && size > buffer_size())
-		size = buffer_size() & ~(uint64_t)(TRACE_PAGE - 1);
+		size = buffer_size() & -arch_page();
 	return config.value[SETTING_MAX_FILE_SIZE] && left < size ? left : size;
 }
 

@@ -124,8 +124,8 @@ void file_slot_sealed(struct file *file, size_t size);
 
 /*
  * Appends a sealed chunk: its header (64 bytes) and the rest. size is that of both together, a
- * multiple of TRACE_PAGE. write: memory for the write of a private slot, else NULL. After FILE_LATE
- * this memory, and all that it points to, must not be touched until the write is done.
+ * multiple of arch_page(). write: memory for the write of a private slot, else NULL. After
+ * FILE_LATE this memory, and all that it points to, must not be touched until the write is done.
  */
 enum file_result file_append(struct file *file, const void *head, const void *rest, size_t size,
 			     struct timed_write *write);

@@ -1,5 +1,6 @@
 #include "agent/record/slot.h"
 
+#include "agent/arch/machine.h"
 #include "agent/arch/syscall.h"
 #include "agent/event/thread.h"
 #include "agent/ground/clock.h"
@@ -289,13 +290,19 @@ static void go_on(struct thread *thread)
 	thread->limit = is_full() ? thread->cursor : end_of_room(thread);
 }
 
+/* The file is mapped in pages of the kernel's, so every chunk is a multiple of these. */
+static uint32_t first_size(void)
+{
+	return (uint32_t)bytes_round_up(SLOT_FIRST_SIZE, arch_page());
+}
+
 bool slot_open(struct thread *thread)
 {
 	if (thread->chunk) {
 		go_on(thread);
 		return true;
 	}
-	if (!map_new(thread, slots_private() ? SLOT_FULL_SIZE : SLOT_FIRST_SIZE))
+	if (!map_new(thread, slots_private() ? SLOT_FULL_SIZE : first_size()))
 		return false;
 	open_chunk(thread);
 	log_slot(thread, SETTING_LOG_DEBUG, "opens a slot");
@@ -473,7 +480,7 @@ bool slot_roll(struct thread *thread, size_t need, enum file_use use)
 
 static uint32_t used_size(uint32_t size)
 {
-	return (uint32_t)bytes_round_up(CHUNK_OVERHEAD + size, TRACE_PAGE);
+	return (uint32_t)bytes_round_up(CHUNK_OVERHEAD + size, arch_page());
 }
 
 void slot_forget(struct thread *thread)

@@ -10,11 +10,12 @@
 #include <string.h>
 #include <sys/auxv.h>
 
+#include "agent/arch/machine.h"
 #include "agent/unwind/module_cache.h"
 #include "agent/unwind/proc_maps.h"
 #include "base/bytes.h"
 
-#define PAGE UINT64_C(4096)
+#define HEADERS 4096 /* at least so much can be read at the start of a module */
 
 /* What _dl_find_object() fills in (glibc manual, "Dynamic Linker Introspection"). */
 struct found_object {
@@ -76,8 +77,8 @@ static void find_program(void)
 			place.eh_frame_hdr = start;
 		if (segment->p_type != PT_LOAD)
 			continue;
-		if (place.start > (start & -PAGE))
-			place.start = start & -PAGE;
+		if (place.start > (start & -arch_page()))
+			place.start = start & -arch_page();
 		if (place.end < start + segment->p_memsz)
 			place.end = start + segment->p_memsz;
 	}
@@ -129,7 +130,7 @@ static bool find_by_loader(uint64_t address, struct module_place *ret)
 		.eh_frame_hdr = (uint64_t)object.eh_frame_hdr,
 		.link_map = object.link_map,
 	};
-	find_headers(ret, ret->start + PAGE);
+	find_headers(ret, ret->start + HEADERS);
 	return true;
 }
 
@@ -144,10 +145,10 @@ static bool read_headers(struct module_place *place)
 		if (segment->p_type != PT_LOAD)
 			continue;
 		if (!have_bias)
-			place->bias = place->start - (segment->p_vaddr & ~(PAGE - 1));
+			place->bias = place->start - (segment->p_vaddr & -arch_page());
 		have_bias = true;
-		place->end =
-			bytes_round_up(place->bias + segment->p_vaddr + segment->p_memsz, PAGE);
+		place->end = bytes_round_up(place->bias + segment->p_vaddr + segment->p_memsz,
+					    arch_page());
 	}
 	for (unsigned i = 0; i < place->header_count; i++) {
 		if (place->headers[i].p_type == PT_GNU_EH_FRAME)

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdatomic.h>
 
+#include "agent/arch/machine.h"
 #include "agent/arch/syscall.h"
 #include "agent/unwind/arch.h"
 
@@ -210,9 +211,11 @@ static bool take_out_all(uint64_t first, uint64_t last)
 	return found;
 }
 
+/* What the program takes away goes in whole pages of the kernel's, which may be larger than ours.
+ */
 static void forget_pages(uint64_t start, uint64_t size)
 {
-	uint64_t last = start + size - 1;
+	uint64_t last = (start + size - 1) | (arch_page() - 1);
 
 	if (size && last >= start && take_out_all(page_of(start), page_of(last)) && forgot)
 		forgot();

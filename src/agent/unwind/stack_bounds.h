@@ -26,7 +26,7 @@
 #include "agent/unwind/unwind.h"
 #include "base/compiler.h"
 
-#define STACK_PAGE 4096 /* no system has smaller pages */
+#define STACK_PAGE 4096 /* no system has smaller pages; larger ones are several of these */
 
 /* See stack_bounds_end(). */
 uint64_t stack_bounds_end_slow(struct unwind_stack *stack, uint64_t sp);

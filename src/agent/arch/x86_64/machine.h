@@ -2,8 +2,15 @@
 #ifndef MALLOW_AGENT_ARCH_X86_64_MACHINE_H
 #define MALLOW_AGENT_ARCH_X86_64_MACHINE_H
 
-#define ARCH_ADDRESS_BITS  47
-#define ARCH_MAPPINGS_BIT  45
-#define ARCH_KERNELS_CLOCK "__vdso_clock_gettime"
+#include <stdint.h>
+
+#define ARCH_ADDRESS_BITS      47
+#define ARCH_MAPPINGS(address) ((address) >> 45 & 1)
+#define ARCH_KERNELS_CLOCK     "__vdso_clock_gettime"
+
+static inline uint64_t arch_page(void)
+{
+	return 4096;
+}
 
 #endif
