@@ -81,7 +81,7 @@ static void take_end(struct thread *thread, uint8_t operation, uint64_t ticks, u
 static uint32_t realloc_begin(struct thread *thread, const void *old)
 {
 	uint32_t before = record_realloc_begin(thread, old);
-	uint32_t entry = before == SINK_RECORDED ? cull_takes(thread, (uint64_t)old) : 0;
+	uint32_t entry = before == SINK_RECORDED ? cull_takes(thread, arch_address(old)) : 0;
 
 	return entry ? SINK_HELD + entry : before;
 }
@@ -90,7 +90,7 @@ static void realloc_fail(struct thread *thread, const void *old, uint32_t before
 {
 	record_realloc_fail(thread, old, before);
 	if (before > SINK_HELD)
-		cull_puts_back(thread, before - SINK_HELD, (uint64_t)old);
+		cull_puts_back(thread, before - SINK_HELD, arch_address(old));
 }
 
 static bool realloc_end(struct thread *thread, uint32_t before, struct event *event,

@@ -161,38 +161,38 @@ bool admission_keeps(struct thread *thread, struct event *event)
 
 bool admission_ends(const void *block)
 {
-	return !admission_knows() || forget_block(&admitted->blocks, (uint64_t)block);
+	return !admission_knows() || forget_block(&admitted->blocks, arch_address(block));
 }
 
 void admission_restores(const void *block, bool recorded)
 {
 	if (admission_knows())
-		note_block(&admitted->blocks, (uint64_t)block, recorded);
+		note_block(&admitted->blocks, arch_address(block), recorded);
 }
 
 void admission_passes(const void *block)
 {
 	if (block && process_state() == PROCESS_RECORDING && admitted->others)
-		add_address(&admitted->blocks, (uint64_t)block);
+		add_address(&admitted->blocks, arch_address(block));
 }
 
 bool admission_has(const void *block)
 {
 	if (sink->knows_blocks) // the sink finds out when the block ends
 		return block != NULL;
-	return block && address_set_has(&admitted->blocks, (uint64_t)block) != admitted->others;
+	return block && address_set_has(&admitted->blocks, arch_address(block)) != admitted->others;
 }
 
 void admission_pool_allocates(const void *pool, const void *block, bool recorded)
 {
-	note_block(&admitted->pool_blocks, (uint64_t)block, recorded);
+	note_block(&admitted->pool_blocks, arch_address(block), recorded);
 	if (recorded)
 		note_block(&admitted->pools, (uint64_t)pool, true);
 }
 
 bool admission_pool_frees(const void *block)
 {
-	return forget_block(&admitted->pool_blocks, (uint64_t)block);
+	return forget_block(&admitted->pool_blocks, arch_address(block));
 }
 
 bool admission_pool_resets(const void *pool)

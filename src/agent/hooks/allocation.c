@@ -32,7 +32,7 @@ never_inline void allocation_done_slow(struct thread *thread, struct guard_call 
 {
 	struct event event = {
 		.operation = operation,
-		.address = (uint64_t)block,
+		.address = arch_address(block),
 		.size = size,
 		.alignment = alignment,
 	};
@@ -81,7 +81,7 @@ static never_inline void ends_off(struct guard_call *call, enum trace_op operati
 never_inline void allocation_ends_slow(struct thread *thread, struct guard_call *call,
 				       enum trace_op operation, void *block)
 {
-	struct event event = {.operation = operation, .address = (uint64_t)block};
+	struct event event = {.operation = operation, .address = arch_address(block)};
 
 	if (!block)
 		return;
@@ -97,7 +97,7 @@ never_inline void allocation_ends_slow(struct thread *thread, struct guard_call 
 	if (allocation_is_twin(thread, call, operation, block))
 		return;
 	thread_begin_record(thread);
-	event_write_free(thread, operation, event.ticks, (uint64_t)block);
+	event_write_free(thread, operation, event.ticks, event.address);
 	thread_end_record(thread);
 }
 
@@ -146,13 +146,13 @@ static void resized_pending(struct guard_call *call, struct event *event, void *
 void allocation_resized(struct thread *thread, struct guard_call *call, enum trace_op operation,
 			void *old, void *block, uint64_t size, uint64_t start)
 {
-	uint64_t end = allocation_ticks_for(thread, call, (uint64_t)block, size);
+	uint64_t end = allocation_ticks_for(thread, call, arch_address(block), size);
 	struct event event = {
 		.operation = outcome(operation, old, block, size),
 		.ticks = old ? start : end,
 		.duration = end - start,
-		.old_address = (uint64_t)old,
-		.address = (uint64_t)block,
+		.old_address = arch_address(old),
+		.address = arch_address(block),
 		.size = size,
 		// Before the first stop, if no setting announced one (toggle.h), all blocks are
 		// recorded.
@@ -161,7 +161,7 @@ void allocation_resized(struct thread *thread, struct guard_call *call, enum tra
 	bool failed = !block && event.operation != TRACE_OP_FREE;
 
 	if (event.operation == TRACE_OP_FREE)
-		event.address = (uint64_t)old;
+		event.address = event.old_address;
 	if (failed && old && unlikely(call->old))
 		sink->realloc_fail(thread ? thread : call->pending_in, old, call->old);
 	if (!thread) {

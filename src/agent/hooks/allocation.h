@@ -5,6 +5,7 @@
 #ifndef MALLOW_AGENT_HOOKS_ALLOCATION_H
 #define MALLOW_AGENT_HOOKS_ALLOCATION_H
 
+#include "agent/arch/machine.h"
 #include "agent/event/sink.h"
 #include "agent/ground/clock.h"
 #include "agent/ground/config.h"
@@ -60,11 +61,11 @@ void allocation_measure_slow(struct thread *thread, enum trace_op operation, voi
 /*
  * The same, from what glibc keeps in front of a block: the size of its chunk, with flags in the low
  * bits (malloc/malloc.c, "malloc_chunk": 2 mmapped, 4 not in the main arena). Only for blocks of
- * glibc's own malloc.
+ * glibc's own malloc. With memory tagging that word has no tag, as event->address.
  */
-static inline void allocation_measure_glibc(const void *block, struct event *event)
+static inline void allocation_measure_glibc(struct event *event)
 {
-	uint64_t head = ((const uint64_t *)block)[-1];
+	uint64_t head = ((const uint64_t *)event->address)[-1];
 
 	event->slack = (head & ~7ull) - (head & 2 ? 16 : 8) - event->size;
 	event->heap_flags =
@@ -87,7 +88,7 @@ static inline void allocation_measure(struct thread *thread, enum trace_op opera
 				      struct event *event)
 {
 	if (likely(real.allocator_is_glibc && allocation_is_allocators(thread, operation, block))) {
-		allocation_measure_glibc(block, event);
+		allocation_measure_glibc(event);
 		thread->nested_block = NULL;
 	} else {
 		allocation_measure_slow(thread, operation, block, event);
@@ -132,8 +133,8 @@ allocation_done(struct thread *thread, const struct unwind_state *state, enum tr
 {
 	struct event event = {
 		.operation = operation,
-		.ticks = allocation_ticks(thread, (uint64_t)block, size),
-		.address = (uint64_t)block,
+		.ticks = allocation_ticks(thread, arch_address(block), size),
+		.address = arch_address(block),
 		.size = size,
 		.alignment = alignment,
 	};
@@ -158,7 +159,7 @@ allocation_resize_begins(struct thread **thread, struct guard_call *call, const 
 		recorder = *thread = guard_enter_off_slow(call, old);
 	if (recorder && unlikely(recorder->selective))
 		call->old = sink->realloc_begin(recorder, old);
-	return allocation_ticks_for(*thread, call, (uint64_t)old, 0);
+	return allocation_ticks_for(*thread, call, arch_address(old), 0);
 }
 
 /* After a realloc. old may be NULL; block is what it returned. */
@@ -172,10 +173,10 @@ void allocation_ends_slow(struct thread *thread, struct guard_call *call, enum t
 /* Before a free by a thread that was open. */
 static inline void allocation_ends(struct thread *thread, enum trace_op operation, void *block)
 {
-	uint64_t ticks = allocation_ticks(thread, (uint64_t)block, 0);
+	uint64_t address = arch_address(block), ticks = allocation_ticks(thread, address, 0);
 
 	thread_begin_record(thread);
-	event_write_free(thread, operation, ticks, (uint64_t)block);
+	event_write_free(thread, operation, ticks, address);
 	thread_end_record(thread);
 }
 

@@ -82,7 +82,7 @@ static never_inline uint64_t allocates_recorded(const struct patched_call *call)
 	thread->patched = call->patched;
 	thread->inner_block = NULL;
 	result = allocate(call, &block);
-	event.address = (uint64_t)block;
+	event.address = arch_address(block);
 	event.size = size_in(call);
 	event.alignment = alignment_in(call);
 	event.ticks = allocation_ticks(thread, event.address, event.size);

@@ -205,9 +205,9 @@ never_inline void live_allocates_here(struct thread *thread, struct arch_mark ca
 	if (unlikely(!block))
 		return;
 	if (config_stackless())
-		stackless_here(thread, (uint64_t)block, size);
+		stackless_here(thread, arch_address(block), size);
 	else
-		with_stack_here(thread, caller, (uint64_t)block, size);
+		with_stack_here(thread, caller, arch_address(block), size);
 }
 
 static void end_block(struct thread *thread, struct live *live, uint64_t address)
@@ -247,10 +247,10 @@ never_inline void live_ends_here(struct thread *thread, const void *block)
 	live = exact_table(thread);
 	own = thread->live;
 	if (likely(live && thread->outer.sp) &&
-	    live_take_fast(own, live, (uint64_t)block, &known)) {
+	    live_take_fast(own, live, arch_address(block), &known)) {
 		live_count_end_as(true, &own->sums, live, &known, (struct weight){1, known.size});
 		thread_end_record(thread);
 	} else {
-		ends_here_slow(thread, (uint64_t)block);
+		ends_here_slow(thread, arch_address(block));
 	}
 }

@@ -33,7 +33,8 @@ static inline bool live_passes_over(struct thread *thread, uint64_t size)
 /* Whether the end of a block is passed over. */
 static inline bool live_passes_over_end(const void *block)
 {
-	return likely(live_way == LIVE_WAY_SAMPLES) && likely(!live_sampled_has((uint64_t)block));
+	return likely(live_way == LIVE_WAY_SAMPLES) &&
+	       likely(!live_sampled_has(arch_address(block)));
 }
 
 /* Whether a realloc is passed over: both its end and its allocation are. old may be NULL. */

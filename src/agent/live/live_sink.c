@@ -189,8 +189,8 @@ static uint32_t begin_realloc(struct thread *thread, const void *old)
 	begun = begin_busy(thread);
 	// Read only now: a handler may fork before, and its child begin a table of its own.
 	live = __atomic_load_n(&process->live, __ATOMIC_RELAXED);
-	if (live && live_may_have((uint64_t)old))
-		ret = take_for_realloc(thread, live, (uint64_t)old);
+	if (live && live_may_have(arch_address(old)))
+		ret = take_for_realloc(thread, live, arch_address(old));
 	end_busy(thread, begun);
 	return ret;
 }
@@ -240,7 +240,7 @@ static void fail_realloc(struct thread *thread, const void *old, uint32_t before
 		return;
 	begun = begin_busy(thread);
 	live = __atomic_load_n(&process->live, __ATOMIC_RELAXED);
-	taken = live ? find_taken(thread->live, (uint64_t)old) : NULL;
+	taken = live ? find_taken(thread->live, arch_address(old)) : NULL;
 	if (taken)
 		put_back(thread, live, taken);
 	end_busy(thread, begun);

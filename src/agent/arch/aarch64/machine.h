@@ -19,4 +19,10 @@ uint64_t arch_page(void);
 /* How many bits the addresses of programs have: 39, 42, 47 or 48. */
 unsigned int arch_space_bits(void);
 
+/* The top byte may hold a tag: by MTE (glibc.mem.tagging), or the program's own. */
+static inline uint64_t arch_address(const void *pointer)
+{
+	return (uint64_t)pointer & UINT64_MAX >> 8;
+}
+
 #endif

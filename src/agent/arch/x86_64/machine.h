@@ -13,4 +13,9 @@ static inline uint64_t arch_page(void)
 	return 4096;
 }
 
+static inline uint64_t arch_address(const void *pointer)
+{
+	return (uint64_t)pointer;
+}
+
 #endif
