@@ -78,6 +78,11 @@ check:
 	@tools/cross/sysroot.sh $(ARCH) $(foreign)/guest guest
 	@$(foreign_tests) $(foreign_pytest) tests/e2e/ports -n 2
 	@$(foreign_tests) MALLOW_GUEST=$(abspath $(foreign))/guest $(foreign_pytest)
+
+# After check: pages of 16 KiB, and programs that sign return addresses (Debian 13's).
+check-16k:
+	@tools/cross/sysroot.sh $(ARCH) $(foreign)/guest-16k guest 16k
+	@$(foreign_tests) MALLOW_GUEST=$(abspath $(foreign))/guest-16k $(foreign_pytest) tests/e2e/ports
 else
 check: setup-test build build-asan ## all tests; the last line says how many passed; ARCH=…: those of another architecture
 	@$(PYTHON) tools/check.py
@@ -88,6 +93,7 @@ endif
 check-long: setup-long build build-asan build-tsan build-clang ## check, and what takes long or needs large packages
 	@$(PYTHON) tools/check.py --long
 	@$(MAKE) --no-print-directory check ARCH=aarch64
+	@$(MAKE) --no-print-directory check-16k ARCH=aarch64
 	@$(MAKE) --no-print-directory check ARCH=riscv64
 
 check-distributions: setup-distributions ## make demo and make check on a bare Debian 12 and 13 (root; an hour and more)
@@ -184,4 +190,4 @@ setup-%:
 comma := ,
 # Ninja and pytest use all processors by themselves; apt-get may run but once.
 .NOTPARALLEL:
-.PHONY: help demo check check-long check-distributions build tool install install-headers install-libraries uninstall bench asan tsan fuzz lint fmt clean build-asan build-tsan build-clang
+.PHONY: help demo check check-16k check-long check-distributions build tool install install-headers install-libraries uninstall bench asan tsan fuzz lint fmt clean build-asan build-tsan build-clang

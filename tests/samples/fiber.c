@@ -13,6 +13,7 @@
 
 #include <sys/mman.h>
 #include <ucontext.h>
+#include <unistd.h>
 
 #define FIBERS 4
 #define STACK  8192
@@ -50,16 +51,17 @@ static void fiber_main(void)
 	work(number);
 }
 
-/* An 8 KiB stack between two pages that must not be touched. */
+/* An 8 KiB stack between two pages that must not be touched. A larger page has it at its end. */
 static void *make_stack(void)
 {
-	char *pages = mmap(NULL, STACK + 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
-			   -1, 0);
+	size_t page = (size_t)sysconf(_SC_PAGESIZE), room = page < STACK ? STACK : page;
+	char *pages = mmap(NULL, room + 2 * page, PROT_READ | PROT_WRITE,
+			   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 	REQUIRE(pages != MAP_FAILED);
-	REQUIRE(mprotect(pages, 4096, PROT_NONE) == 0);
-	REQUIRE(mprotect(pages + 4096 + STACK, 4096, PROT_NONE) == 0);
-	return pages + 4096;
+	REQUIRE(mprotect(pages, page, PROT_NONE) == 0);
+	REQUIRE(mprotect(pages + page + room, page, PROT_NONE) == 0);
+	return pages + page + room - STACK;
 }
 
 static void make_fiber(ucontext_t *fiber, void (*function)(void))

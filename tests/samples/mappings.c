@@ -6,25 +6,27 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#define PAGE 65536 /* no system has larger ones */
+
 static NOINLINE void map(void)
 {
-	char *a = mmap(NULL, 40960, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	char *a = mmap(NULL, 10 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	char *b;
 
 	REQUIRE(a != MAP_FAILED);
-	printf("{\"kind\": \"mmap\", \"address\": %lu, \"length\": 40960, \"protection\": 3, "
+	printf("{\"kind\": \"mmap\", \"address\": %lu, \"length\": %d, \"protection\": 3, "
 	       "\"flags\": 34, \"fd\": -1, \"offset\": 0}\n",
-	       (unsigned long)a);
-	REQUIRE(munmap(a + 20480, 4096) == 0);
-	printf("{\"kind\": \"munmap\", \"address\": %lu, \"length\": 4096}\n",
-	       (unsigned long)(a + 20480));
-	b = mremap(a, 4096, 8192, MREMAP_MAYMOVE | MREMAP_FIXED, a + 24576);
-	REQUIRE(b == a + 24576);
-	printf("{\"kind\": \"mremap\", \"old_address\": %lu, \"old_length\": 4096, \"address\": "
+	       (unsigned long)a, 10 * PAGE);
+	REQUIRE(munmap(a + 5 * PAGE, PAGE) == 0);
+	printf("{\"kind\": \"munmap\", \"address\": %lu, \"length\": %d}\n",
+	       (unsigned long)(a + 5 * PAGE), PAGE);
+	b = mremap(a, PAGE, 2 * PAGE, MREMAP_MAYMOVE | MREMAP_FIXED, a + 6 * PAGE);
+	REQUIRE(b == a + 6 * PAGE);
+	printf("{\"kind\": \"mremap\", \"old_address\": %lu, \"old_length\": %d, \"address\": "
 	       "%lu, "
-	       "\"length\": 8192, \"flags\": 3}\n",
-	       (unsigned long)a, (unsigned long)b);
-	REQUIRE(mmap(NULL, 4096, PROT_READ, MAP_PRIVATE, 999, 0) == MAP_FAILED);
+	       "\"length\": %d, \"flags\": 3}\n",
+	       (unsigned long)a, PAGE, (unsigned long)b, 2 * PAGE);
+	REQUIRE(mmap(NULL, PAGE, PROT_READ, MAP_PRIVATE, 999, 0) == MAP_FAILED);
 	STAY();
 }
 

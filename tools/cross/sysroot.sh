@@ -1,10 +1,11 @@
 #!/bin/sh
-# Unpacks what is built with, and run for tests, of another architecture: sysroot.sh CPU FOLDER [guest].
-# CPU is Meson's name of it. Debian's packages of this release or, if that lacks the architecture, of
-# the next one; nothing of them is run. guest: a system with a kernel, which tests/e2e/lib/guest.py boots.
+# Unpacks what is built with, and run for tests, of another architecture: sysroot.sh CPU FOLDER [guest [FLAVOUR]].
+# CPU is Meson's name of it. Debian's packages of this release or, if that lacks them, of the next one;
+# nothing of them is run. guest: a system with a kernel, which tests/e2e/lib/guest.py boots. FLAVOUR: of
+# that kernel, 16k for pages of 16 KiB; such a guest has the programs for tests/e2e/ports, too.
 set -eu
 
-cpu=$1 folder=$2 kind=${3:-}
+cpu=$1 folder=$2 kind=${3:-} flavour=${4:-}
 tools=$(dirname "$0")/..
 case $cpu in
 aarch64) arch=arm64 ;;
@@ -17,10 +18,13 @@ esac
 
 # The libraries that the tool is built with, and programs for tests/e2e/ports.
 packages=$(sed -n '/^\[tool\]/,/^$/s/^\(lib.*-dev\|zlib1g-dev\)$/\1/p; /^libbpf-dev$/p' "$tools/packages.txt" | tr '\n' ' ')
-packages="$packages libstdc++6 python3 sqlite3 perl"
-[ "$kind" != guest ] || packages="linux-image-$arch base-files busybox-static coreutils dash kmod libstdc++6"
+programs="libstdc++6 python3 sqlite3 perl"
+packages="$packages $programs"
+[ "$kind" != guest ] || packages="linux-image-$arch${flavour:+-$flavour} base-files busybox-static coreutils dash kmod ${flavour:+$programs }libstdc++6"
 release=$(sed -n 's/^VERSION_CODENAME=//p' /etc/os-release)
-[ "$arch $release" != "riscv64 bookworm" ] || release=trixie
+case "$arch$flavour $release" in
+"riscv64 bookworm" | "arm6416k bookworm") release=trixie ;;
+esac
 wanted="$release $packages"
 [ "$(cat "$folder.made" 2>/dev/null)" != "$wanted" ] || exit 0
 

@@ -13,6 +13,7 @@ import time
 
 MACHINES = {"aarch64": (["qemu-system-aarch64", "-M", "virt", "-cpu", "max,pauth-impdef=on"], "ttyAMA0"),
             "riscv64": (["qemu-system-riscv64", "-M", "virt"], "ttyS0")}
+VARIABLES = ["LD_PRELOAD", "BACKTRACES", "PYTHONMALLOC"]  # of jobs, with MALLOW_…
 MODULES = ["virtio_pci", "9pnet_virtio", "9p"]
 MOUNT = "mount -t 9p -o trans=virtio,version=9p2000.L,msize=262144"
 INIT = """#!/bin/busybox sh
@@ -97,7 +98,7 @@ class Guest:
         back afterwards: shared mappings of files of 9p and writes to them do not see one another (Linux 6.12)."""
         job = self.folder / f"{next(self.numbers)}.job"
         exports = "".join(f"export {name}={shlex.quote(str(value))}\n" for name, value in environment.items()
-                          if name.startswith("MALLOW") or name == "LD_PRELOAD")
+                          if name.startswith("MALLOW") or name in VARIABLES)
         there, folder = f"/run/{job.stem}", shlex.quote(str(folder))
         job.with_suffix(".new").write_text(
             f"mkdir {there}; cp -a {folder}/. {there}/; busybox mount -o bind {there} {folder}\n"

@@ -39,12 +39,16 @@ def stacks_of_libgcc(path):
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_equal_to_libgcc(name, backtraces, agent, tmp_path):
-    program = (SYSROOT / "usr/bin" / PROGRAMS[name][0]).resolve()
+def test_equal_to_libgcc(name, backtraces, agent, guest, tmp_path):
     environment = clean_environment({"LD_PRELOAD": f"{agent}:{backtraces}", "MALLOW_OUTPUT": tmp_path / "r.mallow",
                                      "BACKTRACES": tmp_path / "backtraces", "PYTHONMALLOC": "malloc"})
-    command = by_emulator([str(program), *PROGRAMS[name][1:]], environment)
-    subprocess.run(command, env=environment, check=True, stdout=subprocess.DEVNULL, timeout=300)
+    if guest:
+        run = guest.run(PROGRAMS[name], environment, tmp_path, 300)
+    else:
+        program = (SYSROOT / "usr/bin" / PROGRAMS[name][0]).resolve()
+        command = by_emulator([str(program), *PROGRAMS[name][1:]], environment)
+        run = subprocess.run(command, env=environment, capture_output=True, timeout=300)
+    assert run.returncode == 0, run.stderr
     recording = mallow_reader.read(tmp_path / "r.mallow")
     assert recording.header.lost == 0 and recording.header.losses["broken_stacks"] == 0
     events = [event for event in recording.events if isinstance(event, mallow_reader.Alloc)]
