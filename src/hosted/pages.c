@@ -7,11 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include "hosted/parallel.h"
 
 #define HUGE_PAGE ((size_t)2 << 20)
-#define PAGE      4096u
+#define PAGE      ((size_t)sysconf(_SC_PAGESIZE))
 #ifndef MADV_POPULATE_WRITE
 #define MADV_POPULATE_WRITE 23 /* since Linux 5.14; an older kernel refuses it */
 #endif

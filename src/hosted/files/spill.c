@@ -11,7 +11,7 @@
 #include "hosted/files/file_room.h"
 #include "hosted/proc.h"
 
-#define PAGE         4096
+#define PAGE         ((size_t)sysconf(_SC_PAGESIZE))
 #define MEMORY_SHARE 16 /* of this machine's memory, tables may have one part as pages */
 #define FREE_SHARE   4  /* the same of what is free: spill_use_free_memory() */
 
