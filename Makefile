@@ -61,11 +61,12 @@ demo: setup-demo tool ## record the tour's program, show the report and a flame 
 
 ifneq ($(foreign),)
 build: setup-cross-$(ARCH)
-	@tools/cross/sysroot.sh $(ARCH) $(foreign)/sysroot
-	@sed -e 's|@cpu@|$(ARCH)|' -e 's|@root@|$(abspath $(foreign))/sysroot|' tools/cross/cross.ini.in > $(foreign)/cross.ini
-	@tools/build.sh $(foreign)/meson --cross-file $(foreign)/cross.ini -Dwerror=$(if $(WERROR),true,false) \
+	@$(as_owner) tools/cross/sysroot.sh $(ARCH) $(foreign)/sysroot
+	@sed -e 's|@cpu@|$(ARCH)|' -e 's|@root@|$(abspath $(foreign))/sysroot|' tools/cross/cross.ini.in | \
+		$(as_owner) tee $(foreign)/cross.ini >/dev/null
+	@$(as_owner) tools/build.sh $(foreign)/meson --cross-file $(foreign)/cross.ini -Dwerror=$(if $(WERROR),true,false) \
 		--buildtype=debugoptimized -Dtests=false -Debpf=true
-	@ln -f $(foreign)/meson/src/cli/mallow $(foreign)/meson/src/agent/libmallow.so $(foreign)/meson/src/agent/libmallow.a \
+	@$(as_owner) ln -f $(foreign)/meson/src/cli/mallow $(foreign)/meson/src/agent/libmallow.so $(foreign)/meson/src/agent/libmallow.a \
 		$(foreign)/meson/src/agent/libmallow.options $(foreign)/
 
 # Under qemu's emulation of system calls, and then under a kernel that qemu boots: docs/ports.md. The tool
@@ -75,7 +76,7 @@ foreign_pytest = $(PYTHON) -m pytest -q -p no:cacheprovider tests/e2e/record/tes
 check:
 	@$(MAKE) --no-print-directory setup-test setup-guest-$(ARCH) build ARCH=
 	@$(MAKE) --no-print-directory build
-	@tools/cross/sysroot.sh $(ARCH) $(foreign)/guest guest
+	@$(as_owner) tools/cross/sysroot.sh $(ARCH) $(foreign)/guest guest
 	@$(foreign_tests) $(foreign_pytest) tests/e2e/ports -n 2
 	@$(foreign_tests) MALLOW_GUEST=$(abspath $(foreign))/guest $(foreign_pytest)
 

@@ -28,11 +28,14 @@ esac
 wanted="$release $packages"
 [ "$(cat "$folder.made" 2>/dev/null)" != "$wanted" ] || exit 0
 
+# Whoever is not root has no other way than this one; nothing is run in either.
+mode=root
+[ "$(id -u)" = 0 ] || mode=chrootless
 mirror=$(apt-get indextargets --format "\$(SITE)" | head -n 1)
 echo "sysroot: $release's packages for $arch, some 200 MB, into $folder"
 rm -rf "$folder" "$folder.made"
 mkdir -p "$folder"
-mmdebstrap --quiet --variant=extract --architectures="$arch" --include="$(echo "$packages" | tr ' ' ',')" \
+mmdebstrap --quiet --variant=extract --mode="$mode" --architectures="$arch" --include="$(echo "$packages" | tr ' ' ',')" \
 	--aptopt='Apt::Install-Recommends "false"' --skip=check/qemu --skip=cleanup/reproducible \
 	"$release" "$folder" "deb $mirror $release main"
 for link in bin lib sbin; do

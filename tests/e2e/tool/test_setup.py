@@ -174,13 +174,14 @@ def test_a_build_says_how_far_it_is(bin_folder, status, tmp_path):
 
 @pytest.mark.parametrize("owner,user,words", [
     ("1234", "0", "setpriv --reuid 1234 --regid 1234 --clear-groups "), ("0", "0", ""), ("1234", "1234", "")])
-def test_root_builds_as_the_owner_of_the_clone(bin_folder, owner, user, words):
+@pytest.mark.parametrize("target,count", [(["install"], 4), (["build", "ARCH=riscv64"], 4)])
+def test_root_builds_as_the_owner_of_the_clone(bin_folder, owner, user, words, target, count):
     """sudo make install, after which the owner is to be able to build again."""
     path = bin_folder(id=f"#!/bin/sh\necho {user}\n", stat=f"#!/bin/sh\necho {owner}\n")
-    run = subprocess.run(["make", "-n", "-C", TOP, "install"], capture_output=True, text=True, check=True,
+    run = subprocess.run(["make", "-n", "-C", TOP, *target], capture_output=True, text=True, check=True,
                          env=dict(os.environ, PATH=path))
-    builds = [line for line in run.stdout.replace("\\\n", "").splitlines()
-              if "tools/build.sh" in line or re.search(r"\b(ln -f|mkdir -p) ", line)]
-    assert len(builds) == 4
+    builds = [line.split("|")[-1].strip() for line in run.stdout.replace("\\\n", "").splitlines()
+              if re.search(r"tools/(build|cross/sysroot)\.sh|\b(ln -f|mkdir -p|tee) ", line)]
+    assert len(builds) == count
     for line in builds:
         assert line.startswith(words) and ("setpriv" in line) == bool(words)
