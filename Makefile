@@ -53,6 +53,14 @@ define runnable
 	$(BUILD)/meson/src/agent/libmallow.options $(2)/
 endef
 
+# $(call cross_dir,ARCH,DIR,SED,OPTIONS): the same in build/ARCH/DIR by the cross compiler, whose settings SED completes.
+define cross_dir
+@$(as_owner) mkdir -p $(BUILD)/$(1)
+@sed -e 's|@cpu@|$(1)|' -e '$(3)' tools/cross/cross.ini.in | $(as_owner) tee $(BUILD)/$(1)/$(2).ini >/dev/null
+@$(as_owner) tools/build.sh $(BUILD)/$(1)/$(2) --cross-file $(BUILD)/$(1)/$(2).ini -Dwerror=$(if $(WERROR),true,false) \
+	--buildtype=debugoptimized -Dtests=false -Debpf=false $(4)
+endef
+
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):[^#]*## /\1\t/p' Makefile | expand -t 22
 
@@ -62,10 +70,7 @@ demo: setup-demo tool ## record the tour's program, show the report and a flame 
 ifneq ($(foreign),)
 build: setup-cross-$(ARCH)
 	@$(as_owner) tools/cross/sysroot.sh $(ARCH) $(foreign)/sysroot
-	@sed -e 's|@cpu@|$(ARCH)|' -e 's|@root@|$(abspath $(foreign))/sysroot|' tools/cross/cross.ini.in | \
-		$(as_owner) tee $(foreign)/cross.ini >/dev/null
-	@$(as_owner) tools/build.sh $(foreign)/meson --cross-file $(foreign)/cross.ini -Dwerror=$(if $(WERROR),true,false) \
-		--buildtype=debugoptimized -Dtests=false -Debpf=true
+	$(call cross_dir,$(ARCH),meson,s|@root@|$(abspath $(foreign))/sysroot|,)
 	@$(as_owner) ln -f $(foreign)/meson/src/cli/mallow $(foreign)/meson/src/agent/libmallow.so $(foreign)/meson/src/agent/libmallow.a \
 		$(foreign)/meson/src/agent/libmallow.options $(foreign)/
 
@@ -85,7 +90,7 @@ check-16k:
 	@tools/cross/sysroot.sh $(ARCH) $(foreign)/guest-16k guest 16k
 	@$(foreign_tests) MALLOW_GUEST=$(abspath $(foreign))/guest-16k $(foreign_pytest) tests/e2e/ports
 else
-check: setup-test build build-asan ## all tests; the last line says how many passed; ARCH=…: those of another architecture
+check: setup-test build build-asan $(if $(filter x86_64,$(shell uname -m)),build-aarch64-agent) ## all tests; the last line says how many passed; ARCH=…: those of another architecture
 	@$(PYTHON) tools/check.py
 
 build: setup-build tool ## build/mallow and build/libmallow.so, to be used from there; ARCH=aarch64, riscv64: build/aarch64/mallow, …
@@ -172,6 +177,11 @@ fmt: setup-lint ## clang-format over all C and C++
 clean: ## remove build/
 	rm -rf $(BUILD)
 
+# Another architecture's agent, which some sample programs have under that architecture's kernel.
+build-aarch64-agent: setup-guest-aarch64
+	$(call cross_dir,aarch64,agent,/@root@/d,-Dtool=false -Dweb=false)
+	@$(as_owner) tools/cross/sysroot.sh aarch64 $(BUILD)/aarch64/guest guest
+
 build-asan: setup-test build
 	$(call build_dir,$(BUILD)/meson-asan,-Db_sanitize=address$(comma)undefined -Db_lundef=false \
 		-Doptimization=1 '-Dc_args=-g1 -Wno-format-truncation')
@@ -191,4 +201,4 @@ setup-%:
 comma := ,
 # Ninja and pytest use all processors by themselves; apt-get may run but once.
 .NOTPARALLEL:
-.PHONY: help demo check check-16k check-long check-distributions build tool install install-headers install-libraries uninstall bench asan tsan fuzz lint fmt clean build-asan build-tsan build-clang
+.PHONY: help demo check check-16k check-long check-distributions build tool install install-headers install-libraries uninstall bench asan tsan fuzz lint fmt clean build-aarch64-agent build-asan build-tsan build-clang

@@ -28,6 +28,11 @@ FORMATTER = "clang-format version 14."
 OTHER_FORMATTER = "clang-format is another version than 14, whose layout the source has"
 # The machine may be busy: no unit test is given up before this many times its limit.
 PATIENCE = ["--timeout-multiplier", "10"]
+# What runs under AArch64's kernel, of tests/e2e/record/test_samples.py.
+ARM_SAMPLES = ["test_simple[exceptions-gcc--O2]", "test_simple[deep-gcc--O2]", "test_simple[cpp_operators-gcc--O0]",
+               "test_inside_the_allocator[longjmp-gcc--O0]", "test_inside_the_allocator[signal_handler-gcc--O2]",
+               "test_fork_with_threads[-O2]", "test_exec_chain", "test_seccomp_filter", "test_mappings[-O2]",
+               "test_threads_that_never_allocate[-O2]"]
 # Of the end to end tests on two idle processors, measured; of all of them, roughly.
 SECONDS, SECONDS_LONG = 720, 2400
 
@@ -179,6 +184,15 @@ def check_end_to_end(totals, long):
     check_with_junit(totals, "end to end", command + (["--long"] if long else []), junit)
 
 
+def check_arm(totals):
+    """The agent of AArch64: sample programs under that architecture's kernel, which qemu boots once."""
+    junit, folder = BUILD / "arm.junit.xml", BUILD / "aarch64"
+    check_with_junit(totals, "AArch64", [
+        "env", "MALLOW_ARCH=aarch64", f"MALLOW_LIBRARY={folder}/agent/src/agent/libmallow.so", f"MALLOW_GUEST={folder}/guest",
+        PYTHON, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--junitxml", junit,
+        *(f"tests/e2e/record/test_samples.py::{name}" for name in ARM_SAMPLES)], junit)
+
+
 def steps_of(long, sanitizer=True):
     """Each with the seconds it takes on two idle processors, measured."""
     steps = [("source", 15, check_source), ("the web interface", 8, check_web)]
@@ -194,6 +208,8 @@ def steps_of(long, sanitizer=True):
     else:
         steps += [("the unwinder beside libgcc's and libunwind's", 10, lambda totals:
                    check_units(totals, "unit", BUILD / "meson", "--suite", "unwind"))]
+        if os.uname().machine == "x86_64":
+            steps += [("AArch64's agent under its kernel", 50, check_arm)]
     return steps + [("end to end", SECONDS_LONG if long else SECONDS, lambda totals:
                      check_end_to_end(totals, long))]
 

@@ -35,6 +35,8 @@ COMPILERS = {("gcc", "c"): "gcc", ("gcc", "cpp"): "g++", ("clang", "c"): "clang"
 ARCH = os.environ.get("MALLOW_ARCH")
 SYSROOT = TOP / "build" / str(ARCH) / "sysroot"
 GUEST = os.environ.get("MALLOW_GUEST")
+# Without a sysroot the compiler's own C library does.
+FOREIGN = [*([f"--sysroot={SYSROOT}"] if SYSROOT.exists() else []), "-fasynchronous-unwind-tables"]
 if ARCH:
     COMPILERS = {("gcc", "c"): f"{ARCH}-linux-gnu-gcc", ("gcc", "cpp"): f"{ARCH}-linux-gnu-g++"}
 LANGUAGE = {"c": ["-std=gnu17"], "cpp": ["-std=c++17", "-fsized-deallocation"]}
@@ -378,7 +380,7 @@ def build_sample(name, compiler="gcc", opt="-O0", extra=()):
     if (compiler, language) not in COMPILERS:
         pytest.skip(f"{compiler} is not tried for {ARCH}")
     driver = need(COMPILERS[compiler, language])
-    command = [driver, *([f"--sysroot={SYSROOT}", "-fasynchronous-unwind-tables"] if ARCH else []), "-g", opt, "-Wall", "-Wextra", "-Wno-unused-parameter", "-pthread",
+    command = [driver, *(FOREIGN if ARCH else []), "-g", opt, "-Wall", "-Wextra", "-Wno-unused-parameter", "-pthread",
                *NO_BUILTINS, f"-I{SAMPLES}", f"-I{TOP / 'include'}", *LANGUAGE[language], str(source),
                *map(str, extra), *(MUSL if compiler == "musl" else []), "-ldl"]
     read = [source, *sorted(SAMPLES.glob("*.h"))]

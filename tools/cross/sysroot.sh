@@ -37,6 +37,8 @@ rm -rf "$folder" "$folder.made"
 mkdir -p "$folder"
 mmdebstrap --quiet --variant=extract --mode="$mode" --architectures="$arch" --include="$(echo "$packages" | tr ' ' ',')" \
 	--aptopt='Apt::Install-Recommends "false"' --skip=check/qemu --skip=cleanup/reproducible \
+	--dpkgopt='path-exclude=*/lib/modules/*/kernel/drivers/*' --dpkgopt='path-include=*/lib/modules/*/kernel/drivers/virtio/*' \
+	--dpkgopt='path-exclude=*/lib/modules/*/kernel/sound/*' --dpkgopt='path-exclude=*/share/doc/*' \
 	"$release" "$folder" "deb $mirror $release main"
 for link in bin lib sbin; do
 	[ -e "$folder/$link" ] || ln -s "usr/$link" "$folder/$link"
