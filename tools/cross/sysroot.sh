@@ -19,6 +19,7 @@ esac
 # The libraries that the tool is built with, and programs for tests/e2e/ports.
 packages=$(sed -n '/^\[tool\]/,/^$/s/^\(lib.*-dev\|zlib1g-dev\)$/\1/p; /^libbpf-dev$/p' "$tools/packages.txt" | tr '\n' ' ')
 programs="libstdc++6 python3 sqlite3 perl"
+[ "$arch$flavour" != arm64 ] || programs="$programs nodejs"
 packages="$packages $programs"
 [ "$kind" != guest ] || packages="linux-image-$arch${flavour:+-$flavour} base-files busybox-static coreutils dash kmod ${flavour:+$programs }libstdc++6"
 release=$(sed -n 's/^VERSION_CODENAME=//p' /etc/os-release)
@@ -32,7 +33,7 @@ wanted="$release $packages"
 mode=root
 [ "$(id -u)" = 0 ] || mode=chrootless
 mirror=$(apt-get indextargets --format "\$(SITE)" | head -n 1)
-echo "sysroot: $release's packages for $arch, some 200 MB, into $folder"
+echo "sysroot: $release's packages for $arch, 200 to 270 MB, into $folder"
 rm -rf "$folder" "$folder.made"
 mkdir -p "$folder"
 mmdebstrap --quiet --variant=extract --mode="$mode" --architectures="$arch" --include="$(echo "$packages" | tr ' ' ',')" \

@@ -1,6 +1,7 @@
 """Stacks of real programs on other architectures, each frame compared with what libgcc's unwinder finds
-in the same malloc."""
-import struct
+in the same malloc. It knows no code that a program makes as it runs: node's stacks are only to reach their ends."""
+import collections
+import pathlib
 import subprocess
 
 import pytest
@@ -61,3 +62,24 @@ def test_equal_to_libgcc(name, backtraces, agent, guest, tmp_path):
         # Two frames are of what is between the program and libgcc: this malloc, and the agent's.
         assert [pc for pc, _ in recording.stack(event.node)] == frames[2:]
     print(f"{len(theirs)} stacks")
+
+
+@pytest.mark.skipif(ARCH != "aarch64", reason="node is not tried there")
+def test_node_reaches_the_start(agent, tmp_path):
+    """Through code without tables: that which V8 brings, and that which it makes."""
+    program = (SYSROOT / "usr/bin/node").resolve()
+    script = "const m = new Map(); for (let i = 0; i < 30000; i++) m.set('k' + i, [i].map(x => ({x})).concat(JSON.parse('[1,2]')));" \
+             "console.log(m.size, require('zlib').gzipSync(JSON.stringify([...m])).length > 0)"
+    environment = clean_environment({"LD_PRELOAD": agent, "MALLOW_OUTPUT": tmp_path / "r.mallow"})
+    command = by_emulator([str(program), "-e", script], environment)
+    run = subprocess.run(command, env=environment, check=True, capture_output=True, text=True, timeout=300)
+    assert run.stdout == "30000 true\n"
+    recording = mallow_reader.read(tmp_path / "r.mallow")
+    ends = collections.Counter(recording.stack(event.node)[-1] for event in recording.events
+                               if isinstance(event, mallow_reader.Alloc))
+    # main's caller, that of threads, and the loader, before main.
+    usual = dict(ends.most_common(3))
+    modules = {pathlib.Path(recording.modules[module]["path"]).name for _, module in usual if module}
+    print(f"{ends.total()} stacks, their ends {usual}, in {modules}")
+    assert ends.total() > 20_000 and len(modules) == 3
+    assert sum(usual.values()) >= 0.9999 * ends.total(), ends
