@@ -1,6 +1,17 @@
 /*
  * What an architecture's ABI and its kernel say of frames, for all that walk them: names ARCH_….
  * The file of each architecture is cfi/<cpu>/abi.h, of Meson's name of it.
+ *
+ *	ARCH_ELF_MACHINE	ELF's number of it (EM_…)
+ *	ARCH_DWARF_…		registers: SP, FP, PC (the return address's column), REGISTERS
+ *	ARCH_LINK_REGISTER	1: calls leave the return address in register PC
+ *	ARCH_FRAME_PAIRS	1: frames keep fp and PC as a pair, anywhere; 0: PC at CFA - 8
+ *	ARCH_FRAME_RECORD	where that pair lies, from where fp leads to
+ *	ARCH_CONTEXT_…		SP, FP, PC: of what a signal interrupted, from the sp at
+ *				which its handler returns
+ *	arch_context_offset()	the same of registers below ARCH_CONTEXT_REGISTERS
+ *	arch_strip()		the address that a stored return address stands for
+ *	arch_is_signal_return()	code by which handlers return, ARCH_SIGNAL_RETURN_MAX bytes
  */
 #ifndef MALLOW_CFI_ABI_H
 #define MALLOW_CFI_ABI_H

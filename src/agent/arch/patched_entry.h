@@ -2,9 +2,10 @@
  * What the stubs of patched functions jump to (allocators/x86_64/entry.h). It calls the hook, and
  * returns to the function's caller with all registers but that of the result as they were: a
  * compiler that has seen the function knows which registers it leaves alone, and keeps its own
- * values there over the call. The stack need not be aligned, either. One file per architecture.
+ * values there over the call. The stack need not be aligned, either. A file for each architecture
+ * that has allocators/<cpu>.
  *
- * The hook finds its caller by ARCH_PATCHED_CALLER() (unwind/arch.h).
+ * The hook finds its caller by ARCH_PATCHED_CALLER() (unwind/<cpu>/caller.h).
  */
 #ifndef MALLOW_AGENT_ARCH_PATCHED_ENTRY_H
 #define MALLOW_AGENT_ARCH_PATCHED_ENTRY_H

@@ -1,32 +1,56 @@
 /*
- * What differs between architectures, under common names: ARCH_….
+ * What differs between architectures, under common names: ARCH_…. And the list of what a port is.
  *
- * A port is these folders, each of the name that Meson has for the architecture. Every name that
- * the files of another one define is wanted.
+ * In src, folders of the name that Meson has for the architecture, which finds them by it:
  *
- * cfi/<cpu>/abi.h: DWARF's numbers, where calls and frames keep the return address, what the kernel
- * puts where. The BPF programs walk by these, too.
+ * cfi/<cpu>/abi.h: the names of cfi/abi.h: DWARF's numbers (below 32), where calls and frames keep
+ * the return address, what the kernel puts where. ARCH_FRAME_PAIRS chooses the form of packed rules
+ * (cfi/unwind_rule.h). cfi/cfa_program.c: the vendor's DWARF opcodes, if compilers emit them.
  *
- * unwind/<cpu>/registers.h: what the agent's own walk needs beside them: the red zone, calls before
- * a return address, registers that are tracked.
+ * agent/unwind/<cpu>/registers.h: what the agent's own walk needs beside them.
+ *	ARCH_RED_ZONE		bytes below sp that belong to a function
+ *	ARCH_TRACKED		registers besides sp and fp that functions need to find their
+ * caller, most machines have none; and how they are counted and taken
+ *	arch_return_word()	the word that a pc was read from: the pc, if nothing is signed
+ *	arch_is_behind_call()	whether a call ends before this code, of ARCH_CALL_MAX bytes
+ *	arch_thread_pointer()	what the C library keeps for the thread
  *
- * unwind/<cpu>/caller.h: who called a function of ours, and what is kept of that caller while a
- * hook runs. The three are included below.
+ * agent/unwind/<cpu>/caller.h: who called a function of ours, and what is kept of that caller while
+ * a hook runs. Where calls leave the return address in a register it includes linked_caller.h. The
+ * three are included below.
  *
- * base/<cpu>/counter.h: reads the processor's counter of time, for agent and tool.
+ * base/<cpu>/counter.h: the processor's counter of time, as base/counter.h wants it.
  *
- * arch/<cpu>: a system call, instructions, the first code of a
- * thread, a process and a call on another stack; numbers of the machine; where the agent's memory
- * lies. The headers of arch/ say what each must do.
+ * agent/arch/<cpu>: system calls, instructions, the first code of a thread, a process and a call on
+ * another stack, numbers of the machine, where the agent's memory lies. The headers of arch/ say
+ * what each must do. auxiliary.c is there only where kernels differ in pages or address bits.
  *
- * allocators/<cpu>: instructions, and how a function's entry is patched; none: nothing is patched.
+ * allocators/<cpu>: how a function's entry is patched; without the folder nothing is. With it come
+ * agent/arch/<cpu>/patched_entry.c, and ELF's number in agent/patch/patch_file.c.
  *
- * ebpf/arch/<cpu>: registers and instructions of probed functions; none: `mallow memleak` and
- * `mallow attach` are not built.
+ * ebpf/arch/<cpu>: machine.h, probe_place.c (tested on any machine: tests/unit/ebpf) and
+ * registers.bpf.h, as the headers of these names in ebpf/arch and ebpf/bpf want them; without the
+ * folder `mallow memleak` and `mallow attach` are not built. What says where they are: cli/memleak.
  *
- * Outside of them: the packed rule has two forms (cfi/unwind_rule.h). tools/check_agent.py knows
- * the relocations of each architecture. The tests of tests/unwind compare with
- * libgcc's unwinder and libunwind.
+ * Elsewhere in src:
+ *
+ * System calls that the architecture lacks: agent/arch/syscall.h, record/timed_write.c and helper
+ * call them; hooks and life compare numbers with them, in #ifdef. agent/meson.build tries whether
+ * atomics and bits need libgcc or libatomic; static programs want these then, too. Addresses of
+ * more than 48 bits: ebpf/bpf/walk.bpf.h, ebpf/record/record_code.h, analysis/load/address_table.h.
+ * The vDSO's data: agent/ground/clock.c. ELF's number and the name: report/words/machine_name.c.
+ *
+ * Tools: check_rooms.py, CPU_FOLDER and the compiler's macro in CPU_QUESTION; check_agent.py,
+ * whether its pattern fits the relocations of thread-local variables; packages.txt, [cross-<cpu>]
+ * (the compiler) and [guest-<cpu>] (qemu); cross/sysroot.sh, Debian's name, and a release that has
+ * it. Debian's names have the form <cpu>-linux-gnu-gcc, qemu-<cpu>, usr/lib/<cpu>-linux-gnu.
+ * Makefile: check-long, help.
+ *
+ * Tests: e2e/lib/guest.py, how to boot it; what is skipped by name in e2e/ports and
+ * e2e/record/test_samples.py. e2e/ports/test_stacks.py compares with libgcc. Samples with functions
+ * in assembler are x86-64's, as is tests/unwind. embed has questions of its own.
+ *
+ * Documents: ports.md, README.md, CHANGELOG.md, memleak.md, RELIABILITY.md (where memory lies).
  */
 #ifndef MALLOW_AGENT_UNWIND_ARCH_H
 #define MALLOW_AGENT_UNWIND_ARCH_H

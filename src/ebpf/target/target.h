@@ -58,8 +58,8 @@ struct target {
 
 /*
  * Looks at the process. An error says what is wrong with it: it does not exist, is a kernel thread
- * or one thread of a process, has ended (zombie), is no x86-64 one, or which capability is missing
- * to look at it.
+ * or one thread of a process, has ended (zombie), is not of this machine, or which capability is
+ * missing to look at it.
  */
 struct err *target_open(pid_t pid, struct target **ret);
 /* Accepts NULL. */
