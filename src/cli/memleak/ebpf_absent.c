@@ -6,7 +6,7 @@
 
 #define ABSENT                                                                                     \
 	"this mallow was built without eBPF, by `make demo` or with -Debpf=false; `make build` "   \
-	"has it (on x86-64)"
+	"has it (on x86-64 and AArch64)"
 
 int memleak_run(struct memleak_wanted *wanted)
 {

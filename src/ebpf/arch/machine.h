@@ -6,7 +6,7 @@
  *	MACHINE_32, MACHINE_NAME_32	ELF's number and the name of its older kind with 32 bits
  *	MACHINE_NARROW		the name of its ABI with pointers of 32 bits
  *	BREAKPOINT, BREAKPOINT_MASK	an instruction that stops the program, and its bits in a
- *word MACHINE_PC		the field of struct user_regs_struct
+ * word MACHINE_PC		the field of struct user_regs_struct
  */
 #ifndef MALLOW_EBPF_ARCH_MACHINE_H
 #define MALLOW_EBPF_ARCH_MACHINE_H

@@ -5,13 +5,13 @@
  *	(pc, sp, fp) --rule of pc--> CFA --words on the stack--> (pc, sp, fp) of the caller
  *
  * Only sp and fp are tracked (behind a signal, also the register of the return address): compilers
- *use no other registers, and hand-written code that does ends the walk, counted. A walk ends at a
- *frame without a caller, at the first address that is no code, or at the first word that cannot be
- *read, so there is never a made-up address in a stack.
+ * use no other registers, and hand-written code that does ends the walk, counted. A walk ends at a
+ * frame without a caller, at the first address that is no code, or at the first word that cannot be
+ * read, so there is never a made-up address in a stack.
  *
  * The kernel adds up the stacks of functions that call one another, up to Linux 6.8 each rounded up
  * to 32 bytes, and allows 512: what a probe's program takes with all functions down to
- *search_row().
+ * search_row().
  */
 #ifndef MALLOW_EBPF_BPF_WALK_BPF_H
 #define MALLOW_EBPF_BPF_WALK_BPF_H

@@ -1,6 +1,6 @@
 /*
  * The loadable segments of a program or library for this machine (ELF's PT_LOAD): which part of the
- *file belongs at which address.
+ * file belongs at which address.
  *
  *	file     | 0 ……… 0x26000 ……… 0x17c000 … |
  *	address  | 0 ……… 0x26000 ……… 0x17d000 … |   of the file; in a process the bias is added
