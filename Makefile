@@ -70,7 +70,7 @@ demo: setup-demo tool ## record the tour's program, show the report and a flame 
 ifneq ($(foreign),)
 build: setup-cross-$(ARCH)
 	@$(as_owner) tools/cross/sysroot.sh $(ARCH) $(foreign)/sysroot
-	$(call cross_dir,$(ARCH),meson,s|@root@|$(abspath $(foreign))/sysroot|,)
+	$(call cross_dir,$(ARCH),meson,s|@root@|$(abspath $(foreign))/sysroot|g,)
 	@$(as_owner) ln -f $(foreign)/meson/src/cli/mallow $(foreign)/meson/src/agent/libmallow.so $(foreign)/meson/src/agent/libmallow.a \
 		$(foreign)/meson/src/agent/libmallow.options $(foreign)/
 
