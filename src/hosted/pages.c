@@ -7,12 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <unistd.h>
 
+#include "hosted/page_size.h"
 #include "hosted/parallel.h"
 
 #define HUGE_PAGE ((size_t)2 << 20)
-#define PAGE      ((size_t)sysconf(_SC_PAGESIZE))
 #ifndef MADV_POPULATE_WRITE
 #define MADV_POPULATE_WRITE 23 /* since Linux 5.14; an older kernel refuses it */
 #endif
@@ -40,7 +39,7 @@ void *pages_alloc(size_t size)
 	if (size > PTRDIFF_MAX - HUGE_PAGE)
 		return NULL;
 	// Whole pages: unmapping any other size would leave a piece behind.
-	size = (size + PAGE - 1) & ~(size_t)(PAGE - 1);
+	size = page_up(size);
 	pages = mmap(NULL, size + (huge ? HUGE_PAGE : 0), PROT_READ | PROT_WRITE,
 		     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (pages == MAP_FAILED)
@@ -51,7 +50,7 @@ void *pages_alloc(size_t size)
 void pages_free(void *pages, size_t size)
 {
 	if (pages)
-		munmap(pages, (size + PAGE - 1) & ~(size_t)(PAGE - 1));
+		munmap(pages, page_up(size));
 }
 
 struct page_toucher {
@@ -66,9 +65,9 @@ struct page_toucher {
 static void touch_range(const struct page_range *range)
 {
 	uintptr_t begin = (uintptr_t)range->data, end = begin + range->size;
-	uintptr_t first = (begin + PAGE - 1) & ~(uintptr_t)(PAGE - 1);
+	uintptr_t first = page_up(begin);
 
-	end &= ~(uintptr_t)(PAGE - 1);
+	end = page_down(end);
 	if (end > first)
 		madvise(range->data + (first - begin), end - first, MADV_POPULATE_WRITE);
 }

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "hosted/cleanup.h"
+#include "hosted/page_size.h"
 
 #define GUARD  8192u /* the largest guard before a stack: glibc has 4096 bytes, musl 8192 */
 #define GROUPS "/sys/fs/cgroup"
@@ -76,7 +77,7 @@ static FILE *open_proc(uint32_t pid, const char *name)
 static bool read_statm(uint32_t pid, struct process_memory *memory)
 {
 	auto_fclose FILE *file = open_proc(pid, "statm");
-	uint64_t pages[3], page = (uint64_t)sysconf(_SC_PAGESIZE);
+	uint64_t pages[3], page = page_size();
 
 	if (!file ||
 	    fscanf(file, "%" SCNu64 " %" SCNu64 " %" SCNu64, &pages[0], &pages[1], &pages[2]) != 3)

@@ -15,6 +15,7 @@
 #include "hosted/buf.h"
 #include "hosted/cleanup.h"
 #include "hosted/encode.h"
+#include "hosted/page_size.h"
 
 #define ADDRESS "\"$1\"" /* as the shell has it: nothing in it is taken for a command */
 
@@ -243,5 +244,5 @@ uint64_t serving_memory(void)
 {
 	long pages = sysconf(_SC_PHYS_PAGES);
 
-	return pages > 0 ? (uint64_t)pages / 4 * (uint64_t)sysconf(_SC_PAGESIZE) : UINT64_MAX;
+	return pages > 0 ? (uint64_t)pages / 4 * page_size() : UINT64_MAX;
 }

@@ -9,9 +9,9 @@
 
 #include "hosted/files/cache_folder.h"
 #include "hosted/files/file_room.h"
+#include "hosted/page_size.h"
 #include "hosted/proc.h"
 
-#define PAGE         ((size_t)sysconf(_SC_PAGESIZE))
 #define MEMORY_SHARE 16 /* of this machine's memory, tables may have one part as pages */
 #define FREE_SHARE   4  /* the same of what is free: spill_use_free_memory() */
 
@@ -21,13 +21,13 @@ static size_t pages_taken; /* bytes of all that is SPILL_PAGES; atomic */
 
 static size_t whole_pages(size_t size)
 {
-	return (size + PAGE - 1) & ~(size_t)(PAGE - 1);
+	return page_up(size);
 }
 
 /* spill_pages_max, or less where memory is small or limited: there is other need of it. */
 static size_t pages_max(void)
 {
-	size_t memory = (size_t)sysconf(_SC_PHYS_PAGES) * PAGE, max = spill_pages_max;
+	size_t memory = (size_t)sysconf(_SC_PHYS_PAGES) * page_size(), max = spill_pages_max;
 	struct rlimit limit;
 
 	if (getrlimit(RLIMIT_DATA, &limit) == 0 && limit.rlim_cur < memory)
@@ -152,7 +152,7 @@ bool spill_grow(struct spill *spill, size_t size)
 
 	if (size <= spill->size)
 		return true;
-	if (size > PTRDIFF_MAX - PAGE)
+	if (size > PTRDIFF_MAX - page_size())
 		return false;
 	if (size < SPILL_HEAP_SIZE) {
 		data = realloc(spill->data, size);
