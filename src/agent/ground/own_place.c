@@ -140,7 +140,8 @@ static void *map_anywhere(size_t size, int protection, int flags, int fd, uint64
 		memory = map_in_stretch(size, protection, flags, fd, offset);
 	if (likely(!syscall_error(memory)))
 		return memory;
-	// Also for -ENOMEM: the kernel says that, too, where the space of addresses ends below.
+	if ((long)memory == -ENOMEM)
+		return NULL; // not for the place
 	memory = sys_mmap(NULL, size, protection, flags, fd, offset);
 	if (syscall_error(memory))
 		return NULL;
