@@ -7,7 +7,6 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include <string.h>
 
 #define ARCH_ELF_MACHINE 183 /* EM_AARCH64 */
 
@@ -59,7 +58,7 @@ static inline bool arch_is_signal_return(const void *code, uint64_t size)
 {
 	static const uint8_t bytes[] = {0x68, 0x11, 0x80, 0xd2, 0x01, 0x00, 0x00, 0xd4};
 
-	return size >= sizeof(bytes) && !memcmp(code, bytes, sizeof(bytes));
+	return size >= sizeof(bytes) && !__builtin_memcmp(code, bytes, sizeof(bytes));
 }
 
 #endif

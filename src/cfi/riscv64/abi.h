@@ -7,7 +7,6 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include <string.h>
 
 #define ARCH_ELF_MACHINE 243 /* EM_RISCV */
 
@@ -56,7 +55,7 @@ static inline bool arch_is_signal_return(const void *code, uint64_t size)
 {
 	static const uint8_t bytes[] = {0x93, 0x08, 0xb0, 0x08, 0x73, 0x00, 0x00, 0x00};
 
-	return size >= sizeof(bytes) && !memcmp(code, bytes, sizeof(bytes));
+	return size >= sizeof(bytes) && !__builtin_memcmp(code, bytes, sizeof(bytes));
 }
 
 #endif

@@ -7,7 +7,6 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include <string.h>
 
 #define ARCH_ELF_MACHINE 62 /* EM_X86_64 */
 
@@ -77,8 +76,8 @@ static inline bool arch_is_signal_return(const void *code, uint64_t size)
 	static const uint8_t mov_rax[] = {0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05};
 	static const uint8_t mov_eax[] = {0xb8, 0x0f, 0, 0, 0, 0x0f, 0x05};
 
-	return (size >= sizeof(mov_rax) && !memcmp(code, mov_rax, sizeof(mov_rax))) ||
-	       (size >= sizeof(mov_eax) && !memcmp(code, mov_eax, sizeof(mov_eax)));
+	return (size >= sizeof(mov_rax) && !__builtin_memcmp(code, mov_rax, sizeof(mov_rax))) ||
+	       (size >= sizeof(mov_eax) && !__builtin_memcmp(code, mov_eax, sizeof(mov_eax)));
 }
 
 #endif
