@@ -12,6 +12,9 @@ version := $(shell sed -n "s/^ *version: '\(.*\)',/\1/p" meson.build)
 ARCH    ?=
 foreign := $(addprefix $(BUILD)/,$(filter-out $(shell uname -m),$(ARCH)))
 
+# $(call cross,ARCH,N): field N of its line.
+cross = $(shell awk '$$1 == "$(1)" { print $$$(2) }' tools/cross/architectures.txt)
+
 # Options of `make bench`: BENCH='--fast', BENCH='--only python,clang --rounds 9', …
 BENCH ?=
 
@@ -56,7 +59,7 @@ endef
 # $(call cross_dir,ARCH,DIR,SED,OPTIONS): the same in build/ARCH/DIR by the cross compiler, whose settings SED completes.
 define cross_dir
 @$(as_owner) mkdir -p $(BUILD)/$(1)
-@sed -e 's|@cpu@|$(1)|' -e '$(3)' tools/cross/cross.ini.in | $(as_owner) tee $(BUILD)/$(1)/$(2).ini >/dev/null
+@sed -e 's|@cpu@|$(1)|' -e 's|@gnu@|$(call cross,$(1),3)|' -e 's|@family@|$(call cross,$(1),4)|' -e '$(3)' tools/cross/cross.ini.in | $(as_owner) tee $(BUILD)/$(1)/$(2).ini >/dev/null
 @$(as_owner) tools/build.sh $(BUILD)/$(1)/$(2) --cross-file $(BUILD)/$(1)/$(2).ini -Dwerror=$(if $(WERROR),true,false) \
 	--buildtype=debugoptimized -Dtests=false $(4)
 endef
@@ -67,12 +70,15 @@ help: ## this list
 demo: setup-demo tool ## record the tour's program, show the report and a flame graph
 	@tools/demo.sh $(BUILD)/mallow $(BUILD)/demo
 
+agent_alone = -Dtool=false -Dweb=false -Debpf=false
+
 ifneq ($(foreign),)
+whole := $(filter tool,$(call cross,$(ARCH),5))
 build: setup-cross-$(ARCH)
 	@$(as_owner) tools/cross/sysroot.sh $(ARCH) $(foreign)/sysroot
-	$(call cross_dir,$(ARCH),meson,s|@root@|$(abspath $(foreign))/sysroot|g,)
-	@$(as_owner) ln -f $(foreign)/meson/src/cli/mallow $(foreign)/meson/src/agent/libmallow.so $(foreign)/meson/src/agent/libmallow.a \
-		$(foreign)/meson/src/agent/libmallow.options $(foreign)/
+	$(call cross_dir,$(ARCH),meson,s|@root@|$(abspath $(foreign))/sysroot|g,$(if $(whole),,$(agent_alone)))
+	@$(as_owner) ln -f $(if $(whole),$(foreign)/meson/src/cli/mallow) $(foreign)/meson/src/agent/libmallow.so \
+		$(foreign)/meson/src/agent/libmallow.a $(foreign)/meson/src/agent/libmallow.options $(foreign)/
 
 # Under qemu's emulation of system calls, and then under a kernel that qemu boots: docs/ports.md. The tool
 # of this machine reads the recordings.
@@ -185,7 +191,7 @@ build-aarch64-agent:
 	then $(MAKE) --no-print-directory aarch64-agent; fi
 
 aarch64-agent:
-	$(call cross_dir,aarch64,agent,/@root@/d,-Dtool=false -Dweb=false -Debpf=false)
+	$(call cross_dir,aarch64,agent,/@root@/d,$(agent_alone))
 
 build-asan: setup-test build
 	$(call build_dir,$(BUILD)/meson-asan,-Db_sanitize=address$(comma)undefined -Db_lundef=false \

@@ -38,7 +38,8 @@ GUEST = os.environ.get("MALLOW_GUEST")
 # Without a sysroot the compiler's own C library does.
 FOREIGN = [*([f"--sysroot={SYSROOT}"] if SYSROOT.exists() else []), "-fasynchronous-unwind-tables"]
 if ARCH:
-    COMPILERS = {("gcc", "c"): f"{ARCH}-linux-gnu-gcc", ("gcc", "cpp"): f"{ARCH}-linux-gnu-g++"}
+    TRIPLE, = (line.split()[2] for line in open(TOP / "tools/cross/architectures.txt") if line.split()[:1] == [ARCH])
+    COMPILERS = {("gcc", "c"): f"{TRIPLE}-gcc", ("gcc", "cpp"): f"{TRIPLE}-g++"}
 LANGUAGE = {"c": ["-std=gnu17"], "cpp": ["-std=c++17", "-fsized-deallocation"]}
 # Compilers know these functions, and make one of another or drop a pair of calls.
 NO_BUILTINS = [f"-fno-builtin-{name}" for name in ("malloc", "calloc", "realloc", "free", "strdup")]
@@ -304,6 +305,20 @@ def guest(tmp_path_factory):
     booted = guests.Guest(ARCH, pathlib.Path(GUEST), TOP, tmp_path_factory.mktemp("guest"))
     yield booted
     booted.close()
+
+
+@pytest.fixture
+def there(guest, agent, tmp_path):
+    """there(script): runs it in the guest; $mallow is the tool that is built for it."""
+
+    def run(script):
+        libraries = ":".join(f"{SYSROOT}/{folder}/{TRIPLE}" for folder in ("lib", "usr/lib"))
+        result = guest.run(["sh", "-c", f"export LD_LIBRARY_PATH={libraries} mallow={agent.parent}/mallow\n{script}"],
+                           {}, tmp_path, 300)
+        assert result.returncode == 0, f"status {result.returncode}: {result.stdout}{result.stderr}"
+        return result
+
+    return run
 
 
 @pytest.fixture

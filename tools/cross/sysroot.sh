@@ -7,21 +7,24 @@ set -eu
 
 cpu=$1 folder=$2 kind=${3:-} flavour=${4:-}
 tools=$(dirname "$0")/..
-case $cpu in
-aarch64) arch=arm64 ;;
-riscv64) arch=riscv64 ;;
-*)
-	echo "sysroot: no architecture '$cpu': aarch64 and riscv64 are there (docs/ports.md)" >&2
+field()
+{
+	awk -v name="$cpu" -v field="$1" '$1 == name { print $field }' "$(dirname "$0")/architectures.txt"
+}
+
+arch=$(field 2)
+[ -n "$arch" ] || {
+	echo "sysroot: no architecture '$cpu': docs/ports.md lists those that are there" >&2
 	exit 2
-	;;
-esac
+}
 
 # The libraries that the tool is built with, and programs for tests/e2e/ports.
 packages=$(sed -n '/^\[tool\]/,/^$/s/^\(lib.*-dev\|zlib1g-dev\)$/\1/p; /^libbpf-dev$/p' "$tools/packages.txt" | tr '\n' ' ')
 programs="libstdc++6 python3 sqlite3 perl"
 [ "$arch$flavour" != arm64 ] || programs="$programs nodejs"
+[ "$(field 5)" = tool ] || packages="libc6-dev libxxhash-dev"
 packages="$packages $programs"
-[ "$kind" != guest ] || packages="linux-image-$arch${flavour:+-$flavour} base-files busybox-static coreutils dash kmod ${flavour:+$programs }libstdc++6"
+[ "$kind" != guest ] || packages="linux-image-$(field 6)${flavour:+-$flavour} base-files busybox-static coreutils dash kmod gdb-minimal ncurses-base procps strace ${flavour:+$programs }libstdc++6"
 release=$(sed -n 's/^VERSION_CODENAME=//p' /etc/os-release)
 case "$arch$flavour $release" in
 "riscv64 bookworm" | "arm6416k bookworm") release=trixie ;;
@@ -45,7 +48,7 @@ for link in bin lib sbin; do
 	[ -e "$folder/$link" ] || ln -s "usr/$link" "$folder/$link"
 done
 # Absolute links lead into this machine's files.
-find "$folder/usr/lib" -type l -lname '/*' | while read -r link; do
+find "$folder/usr/lib" "$folder"/lib*/ -type l -lname '/*' | while read -r link; do
 	ln -sfn "$(realpath -m --relative-to="$(dirname "$link")" "$folder$(readlink "$link")")" "$link"
 done
 echo "$wanted" >"$folder.made"

@@ -7,7 +7,7 @@ import subprocess
 import pytest
 
 import mallow_reader
-from conftest import ARCH, SYSROOT, TOP, by_emulator, clean_environment, need
+from conftest import ARCH, COMPILERS, SYSROOT, TOP, by_emulator, clean_environment, need
 
 pytestmark = pytest.mark.skipif(not ARCH, reason="make check ARCH=aarch64")
 
@@ -24,7 +24,7 @@ PROGRAMS = {
 @pytest.fixture(scope="module")
 def backtraces(tmp_path_factory):
     library = tmp_path_factory.mktemp("backtraces") / "backtraces.so"
-    subprocess.run([need(f"{ARCH}-linux-gnu-gcc"), f"--sysroot={SYSROOT}", "-O2", "-fno-builtin", "-shared", "-fPIC",
+    subprocess.run([need(COMPILERS["gcc", "c"]), f"--sysroot={SYSROOT}", "-O2", "-fno-builtin", "-shared", "-fPIC",
                     "-fasynchronous-unwind-tables", "-o", library, TOP / "tests/ports/backtraces.c"], check=True)
     return library
 
