@@ -84,6 +84,7 @@ def check(wanted, found):
 
 
 REPORTED = ("calls", "total_bytes", "leaked_bytes", "leaked_blocks", "temporary")
+LIVE = ("leaked_bytes", "leaked_blocks")
 
 
 def check_report(wanted, report):
@@ -99,6 +100,16 @@ def check_report(wanted, report):
         if field in REPORTED
         and found[function][field] != value]
     assert not differences, "\n".join(differences)
+
+
+def check_live(name, report):
+    """What the sample states to be leaked is live at its end, in JSON of `mallow live`."""
+    sites = [{**dict.fromkeys(REPORTED, 0), "stack": site["stack"], "leaked_blocks": site["live_blocks"],
+              "leaked_bytes": site["live_bytes"]} for site in report["sites"]]
+    wanted = {function: {field: value for field, value in fields.items() if field in LIVE}
+              for function, fields in expectations(name).items()}
+    assert any(wanted.values()), name
+    check_report(wanted, {"sites": sites})
 
 
 def plain(function):

@@ -33,7 +33,7 @@ mount --bind /mnt/host/tmp /mnt/tmp
 echo guest: up
 exec chroot /mnt /bin/sh {folder}/serve
 """
-SERVE = """export PATH=/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin HOME=/root LANG=C.UTF-8
+SERVE = """export PATH=/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin HOME=/root LANG=C.UTF-8 TERM=dumb
 cd {folder}
 while :; do
 	for job in *.job; do
@@ -113,7 +113,8 @@ class Guest:
                                      + self.console.read_text(errors="replace")[-2000:])
             time.sleep(0.02)
         outputs = [pathlib.Path(f"{job}.{name}").read_text(errors="replace") for name in ("out", "err")]
-        return subprocess.CompletedProcess(command, int(status.read_text()), *outputs)
+        code = int(status.read_text())
+        return subprocess.CompletedProcess(command, code if code <= 128 else 128 - code, *outputs)  # of a signal
 
     def close(self):
         self.process.kill()

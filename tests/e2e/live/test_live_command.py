@@ -16,7 +16,6 @@ from live_programs import started
 PYTHON = "/usr/bin/python3"
 SIMPLE = ["c_family", "glibc_family", "cpp_operators", "own_operator", "realloc_chain", "hand_over",
           "alone_and_together", "deep", "life_cycle", "exceptions", "live_threads"]
-FIELDS = ("calls", "total_bytes", "leaked_blocks", "leaked_bytes")
 HEADER = r"=== backtrace #(\d+) === \[count/peak: (\d+)/(\d+)\] \[size/peak: (.*?)/(.*?)\] \[age: (.*?)\]"
 FRAME = re.compile(r"^(\d+) \[ *(0x[0-9a-f]+)\] (.+?) \+0x([0-9a-f]+)(?:  +(.*))?$", re.M)
 
@@ -163,20 +162,7 @@ def test_times(live, compile_sample):
 @pytest.mark.parametrize("name", SIMPLE)
 def test_samples_with_known_answers(live, compile_sample, name):
     """The sums that samples state, by the tool's own reader."""
-    wanted = {function: {field: value for field, value in fields.items() if field in FIELDS}
-              for function, fields in expect.expectations(name).items()}
-    report = json.loads(live("--json", compile_sample(name)).stderr)
-    found = {}
-    for site in report["sites"]:
-        for function in {frame["function"].split("(")[0] for frame in site["stack"]}:
-            sums = found.setdefault(function, expect.Found())
-            sums.leaked_blocks += site["live_blocks"]
-            sums.leaked_bytes += site["live_bytes"]
-    for function, fields in wanted.items():
-        there = found.get(function) or expect.Found()
-        for field in ("leaked_blocks", "leaked_bytes"):
-            if field in fields:
-                assert getattr(there, field) == fields[field], f"{function} {field}"
+    expect.check_live(name, json.loads(live("--json", compile_sample(name)).stderr))
 
 
 def test_threads(live, compile_sample):

@@ -6,7 +6,7 @@ import pytest
 
 import expect
 import mallow_reader
-from conftest import ARCH, GUEST, SYSROOT
+from conftest import ARCH, GUEST
 from traced_process import MAPPED, by_keeper, functions
 
 pytestmark = [pytest.mark.skipif(not GUEST, reason="make check ARCH=aarch64"),
@@ -44,20 +44,6 @@ exit $status
 @pytest.fixture(scope="module")
 def program(compile_sample):
     return compile_sample("outstanding", "gcc", "-O2", ["-fno-builtin"])
-
-
-@pytest.fixture
-def there(guest, agent, tmp_path):
-    """there(script): runs it in the guest; $mallow is the tool."""
-
-    def run(script):
-        libraries = ":".join(f"{SYSROOT}/{folder}/{ARCH}-linux-gnu" for folder in ("lib", "usr/lib"))
-        result = guest.run(["sh", "-c", f"export LD_LIBRARY_PATH={libraries} mallow={agent.parent}/mallow\n{script}"],
-                           {}, tmp_path, 300)
-        assert result.returncode == 0, f"status {result.returncode}: {result.stdout}{result.stderr}"
-        return result
-
-    return run
 
 
 @pytest.fixture

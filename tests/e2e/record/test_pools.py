@@ -322,7 +322,7 @@ def test_handlers(record, compile_sample, tool):
     assert len(shared) + reader.header.losses["reentered"] == handled >= 200
     assert shared
     report = assert_readers_agree(tool, recorded.path)
-    assert sorted(pool["calls"] for pool in report["pools"])[0] == len(shared)
+    assert len(shared) in [pool["calls"] for pool in report["pools"]]
 
 
 def test_musl(record, compile_sample, tool):
