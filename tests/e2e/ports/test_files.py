@@ -11,7 +11,7 @@ import pytest
 import cores
 import pprof_reader
 import report_json
-from conftest import ALL, ARCH, SYSROOT, by_emulator, clean_environment
+from conftest import ALL, ARCH, GUEST, SYSROOT, by_emulator, clean_environment
 from servers import serve  # noqa: F401
 from streams import Gather
 from test_stacks import SQL
@@ -65,7 +65,7 @@ def functions(report):
 
 def test_core(tool, crashed):
     core, root = crashed
-    report = json.loads(tool("core", "--json", "--sysroot", root, "--sysroot", SYSROOT, core).stdout)
+    report = json.loads(tool("core", "--json", "--sysroot", root, "--sysroot", GUEST or SYSROOT, core).stdout)
     assert report["signal"] == "SIGSEGV" and report["missing_bytes"] == 0
     found = collections.defaultdict(list)
     for site in report["sites"]:
