@@ -8,6 +8,12 @@
  *                        kernels have one size, so that it costs nothing there
  *   arch_address()       the address in a pointer, without a tag that the processor passes over:
  *                        pointers to one block may have several tags
+ *   ARCH_SIGNALS         how many there are
+ *   ARCH_ACTION_HANDLER  the word of the kernel's struct sigaction that has the handler
+ *   arch_mapping_flags() mmap()'s flags, as they are on most machines: recordings have these
+ *   ARCH_DEBUG_PLACE, ARCH_DEBUG_DISTANCE
+ *                        where loaders cannot write to DT_DEBUG: tags of the place, and of its
+ *                        distance, of what that would point to
  */
 #ifndef MALLOW_AGENT_ARCH_MACHINE_H
 #define MALLOW_AGENT_ARCH_MACHINE_H
@@ -15,5 +21,25 @@
 #include "agent/arch/cpu.h"
 
 #include ARCH_FILE(machine.h)
+
+#ifndef ARCH_DEBUG_PLACE
+#define ARCH_DEBUG_PLACE    DT_NULL
+#define ARCH_DEBUG_DISTANCE DT_NULL
+#endif
+
+#ifndef ARCH_SIGNALS
+#define ARCH_SIGNALS        64
+#define ARCH_ACTION_HANDLER 0
+
+static inline uint32_t arch_mapping_flags(uint32_t flags)
+{
+	return flags;
+}
+#endif
+
+/* The kernel's set of signals. */
+struct signal_set {
+	uint64_t words[ARCH_SIGNALS / 64];
+};
 
 #endif

@@ -25,6 +25,7 @@
 #include <time.h>
 
 #include "agent/arch/cpu.h"
+#include "agent/arch/machine.h"
 
 #ifdef MALLOW_TEST_BUILD
 void syscall_reenter(void);
@@ -41,6 +42,9 @@ static inline long syscall_fails(long number)
 #endif
 
 #include ARCH_FILE(syscall_raw.h)
+#ifndef ARCH_KERNEL_STAT
+#define kernel_stat stat
+#endif
 
 static inline long syscall6(long number, long a, long b, long c, long d, long e, long f)
 {
@@ -99,13 +103,13 @@ static inline int sys_memfd_create(const char *name, unsigned int flags)
 	return (int)syscall6(SYS_memfd_create, (long)name, flags, 0, 0, 0, 0);
 }
 
-static inline int sys_fstat(int fd, struct stat *ret)
+static inline int sys_fstat(int fd, struct kernel_stat *ret)
 {
 	return (int)syscall6(SYS_fstat, fd, (long)ret, 0, 0, 0, 0);
 }
 
 /* flags: AT_EMPTY_PATH with an empty path: the descriptor's file. */
-static inline int sys_fstatat(int directory, const char *path, struct stat *ret, int flags)
+static inline int sys_fstatat(int directory, const char *path, struct kernel_stat *ret, int flags)
 {
 	return (int)syscall6(SYS_newfstatat, directory, (long)path, (long)ret, flags, 0, 0);
 }
@@ -245,18 +249,18 @@ static inline long sys_getrandom(void *buffer, size_t size)
 	return syscall6(SYS_getrandom, (long)buffer, (long)size, GRND_NONBLOCK, 0, 0, 0);
 }
 
-/* Kernel signal sets are 64 bits wide. old may be NULL. */
-static inline int sys_sigprocmask(int how, const uint64_t *set, uint64_t *old)
+/* old may be NULL. */
+static inline int sys_sigprocmask(int how, const struct signal_set *set, struct signal_set *old)
 {
 	return (int)syscall6(SYS_rt_sigprocmask, how, (long)set, (long)old, sizeof(*set), 0, 0);
 }
 
-static inline int sys_sigtimedwait(const uint64_t *set, const struct timespec *timeout)
+static inline int sys_sigtimedwait(const struct signal_set *set, const struct timespec *timeout)
 {
 	return (int)syscall6(SYS_rt_sigtimedwait, (long)set, 0, (long)timeout, sizeof(*set), 0, 0);
 }
 
-static inline int sys_sigpending(uint64_t *ret)
+static inline int sys_sigpending(struct signal_set *ret)
 {
 	return (int)syscall6(SYS_rt_sigpending, (long)ret, sizeof(*ret), 0, 0, 0, 0);
 }

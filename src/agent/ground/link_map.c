@@ -82,9 +82,15 @@ static const struct loader_space *find_loader_debug(void)
 	for (size_t i = 0; phdr && i < count; i++)
 		if (phdr[i].p_type == PT_DYNAMIC)
 			dynamic = (const void *)(bias + phdr[i].p_vaddr);
-	for (; dynamic && dynamic->d_tag != DT_NULL; dynamic++)
-		if (dynamic->d_tag == DT_DEBUG)
+	for (; dynamic && dynamic->d_tag != DT_NULL; dynamic++) {
+		if (dynamic->d_tag == ARCH_DEBUG_PLACE)
+			return *(const struct loader_space **)dynamic->d_un.d_ptr;
+		if (dynamic->d_tag == ARCH_DEBUG_DISTANCE)
+			return *(const struct loader_space **)((uint64_t)dynamic +
+							       dynamic->d_un.d_val);
+		if (dynamic->d_tag == DT_DEBUG && dynamic->d_un.d_ptr)
 			return (const void *)dynamic->d_un.d_ptr;
+	}
 	return NULL;
 }
 
@@ -310,7 +316,7 @@ static const ElfW(Ehdr) * header_of(const struct link_map *map)
 	// The object may have been linked for other addresses, so first ask whether anything is
 	// mapped here: the kernel reads the word before it refuses the invalid argument
 	// (stack_bounds.c).
-	if (sys_sigprocmask(-1, (const uint64_t *)header, NULL) == -EFAULT ||
+	if (sys_sigprocmask(-1, (const void *)header, NULL) == -EFAULT ||
 	    memcmp(header->e_ident, ELFMAG, SELFMAG))
 		return NULL;
 	return header;

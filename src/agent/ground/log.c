@@ -14,7 +14,7 @@
 
 #define LOG_LINE 512
 
-static struct stat stderr_at_start;
+static struct kernel_stat stderr_at_start;
 static bool stderr_known;
 static char line[LOG_LINE];
 static struct text text = {.start = line, .room = LOG_LINE};
@@ -90,7 +90,7 @@ void log_error_number(int number)
 
 bool log_stderr_is_own(void)
 {
-	struct stat now = {0};
+	struct kernel_stat now = {0};
 
 	return stderr_known && sys_fstat(2, &now) == 0 && now.st_dev == stderr_at_start.st_dev &&
 	       now.st_ino == stderr_at_start.st_ino;

@@ -9,7 +9,7 @@
 // pipe.
 static const uint64_t own_signals = 1ull << (SIGXFSZ - 1) | 1ull << (SIGPIPE - 1);
 
-static const uint64_t all = ~0ull;
+static const struct signal_set all = {{[0 ... ARCH_SIGNALS / 64 - 1] = ~0ull}};
 
 #define OWN_STACKS     32   /* bits of process->own_stacks */
 #define OWN_STACK_SIZE 8192 /* the deepest path takes 5 KB (gcc -fcallgraph-info=su) */
@@ -103,27 +103,27 @@ static void end_quiet(struct signal_bracket *bracket)
 
 void signal_bracket_begin(struct signal_bracket *bracket)
 {
-	uint64_t pending = 0;
+	struct signal_set pending = {0};
 
 	begin_quiet(bracket);
 	if (bracket->nested)
 		return;
 	sys_sigpending(&pending);
-	bracket->pending = pending & own_signals;
+	bracket->pending = pending.words[0] & own_signals;
 }
 
 void signal_bracket_end(struct signal_bracket *bracket)
 {
 	static const struct timespec now = {0};
-	uint64_t pending = 0;
+	struct signal_set pending = {0};
 	uint64_t raised;
 
 	// The program must not see the signals that we raised.
 	if (!bracket->nested && !process_system_calls_forbidden()) {
 		sys_sigpending(&pending);
-		raised = pending & own_signals & ~bracket->pending;
+		raised = pending.words[0] & own_signals & ~bracket->pending;
 		for (; raised; raised &= raised - 1) {
-			uint64_t one = raised & -raised;
+			struct signal_set one = {{raised & -raised}};
 
 			sys_sigtimedwait(&one, &now);
 		}

@@ -8,10 +8,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "agent/arch/machine.h"
+
 struct signal_bracket {
-	uint64_t mask;    /* the program's signal mask */
-	uint64_t pending; /* SIGXFSZ and SIGPIPE if they were pending before */
-	bool nested;      /* signals were not touched: system calls are forbidden */
+	struct signal_set mask; /* the program's signal mask */
+	uint64_t pending;       /* SIGXFSZ and SIGPIPE if they were pending before */
+	bool nested;            /* signals were not touched: system calls are forbidden */
 };
 
 void signal_bracket_begin(struct signal_bracket *bracket);

@@ -39,7 +39,7 @@ static bool parse_address(struct address *ret)
 
 static bool is_socket(int fd, uint64_t inode)
 {
-	struct stat status = {0};
+	struct kernel_stat status = {0};
 
 	return fd > 0 && syscall_raw(SYS_fstat, fd, (long)&status, 0, 0, 0, 0) == 0 &&
 	       S_ISSOCK(status.st_mode) && status.st_ino == inode;

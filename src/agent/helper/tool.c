@@ -13,7 +13,6 @@
 #define INPUT_FD   0
 #define OUTPUT_FD  1
 #define LAST_FD    2
-#define SIGNALS    64
 #define FDS_LEAST  16 /* with less the tool's dynamic loader can open no libraries */
 #define EXECUTABLE 1  /* access() */
 
@@ -39,17 +38,14 @@ const char *tool_path(void)
 /* Resets the signal handlers, which are the program's code. This process has its own table. */
 static void reset_handlers(void)
 {
-	struct {
-		void *handler;
-		uint64_t flags;
-		void *restorer;
-		uint64_t mask;
-	} before = {0}, standard = {0};
+	// The kernel's struct sigaction, on any machine.
+	uint64_t before[5] = {0}, standard[5] = {0};
+	const long size = sizeof(struct signal_set);
 
-	for (int number = 1; number <= SIGNALS; number++) {
-		if (syscall_raw(SYS_rt_sigaction, number, 0, (long)&before, 8, 0, 0) == 0 &&
-		    before.handler != SIG_IGN)
-			syscall_raw(SYS_rt_sigaction, number, (long)&standard, 0, 8, 0, 0);
+	for (int number = 1; number <= ARCH_SIGNALS; number++) {
+		if (syscall_raw(SYS_rt_sigaction, number, 0, (long)before, size, 0, 0) == 0 &&
+		    before[ARCH_ACTION_HANDLER] != (uint64_t)SIG_IGN)
+			syscall_raw(SYS_rt_sigaction, number, (long)standard, 0, size, 0, 0);
 	}
 }
 

@@ -47,7 +47,7 @@ static void *map_as(struct guard_call *call, map_function *behind, void *address
 	fact_record_add(&record, (uint64_t)result);
 	fact_record_add(&record, length);
 	fact_record_add(&record, (uint64_t)(uint32_t)protection);
-	fact_record_add(&record, (uint64_t)(uint32_t)flags);
+	fact_record_add(&record, arch_mapping_flags((uint32_t)flags));
 	fact_record_add_signed(&record, fd);
 	fact_record_add(&record, (uint64_t)offset);
 	if (result != MAP_FAILED)

@@ -32,7 +32,7 @@ static struct {
 } look;
 
 /* Whether the dynamic loader ignores paths in LD_PRELOAD (AT_SECURE). */
-static bool gains_privilege(int fd, const struct stat *status)
+static bool gains_privilege(int fd, const struct kernel_stat *status)
 {
 	unsigned int uid = (unsigned int)syscall6(SYS_getuid, 0, 0, 0, 0, 0, 0);
 	unsigned int gid = (unsigned int)syscall6(SYS_getgid, 0, 0, 0, 0, 0, 0);
@@ -61,7 +61,7 @@ static bool is_loader(const char *path)
  */
 static const char *obstacle(bool *script)
 {
-	struct stat status = {0};
+	struct kernel_stat status = {0};
 	const char *interpreter, *why = NULL;
 	size_t length;
 	long size = 0;

@@ -36,7 +36,7 @@ void patch_code_begin(const char *own_path)
 static uint64_t map_area(uint64_t address)
 {
 	int fd = own_file ? sys_open(own_file, O_RDONLY | O_CLOEXEC, 0) : -1;
-	struct stat status;
+	struct kernel_stat status;
 	void *memory = NULL;
 
 	if (fd >= 0 && !sys_fstat(fd, &status) && (uint64_t)status.st_size >= AREA_SIZE)

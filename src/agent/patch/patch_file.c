@@ -61,7 +61,7 @@ static const ElfW(Phdr) * segments_of(const struct patch_file *file, size_t *cou
 bool patch_file_open(const char *path, struct patch_file *ret)
 {
 	int fd = sys_open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK, 0);
-	struct stat status;
+	struct kernel_stat status;
 	void *bytes = NULL;
 
 	if (fd < 0)
@@ -273,7 +273,7 @@ bool patch_file_is_at(const struct patch_file *file, uint64_t bias)
 		// Whether anything is mapped there: the kernel reads the word before it refuses
 		// the invalid argument (stack_bounds.c).
 		return !((uint64_t)memory % PAGE) && part(file, 0, size) &&
-		       sys_sigprocmask(-1, memory, NULL) != -EFAULT &&
+		       sys_sigprocmask(-1, (const void *)memory, NULL) != -EFAULT &&
 		       memcmp(memory, file->bytes, size) == 0;
 	}
 	return false;

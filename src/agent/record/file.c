@@ -32,7 +32,7 @@ static int open_exclusive(const char *path)
  */
 static bool is_no_regular_file(const char *path)
 {
-	struct stat status = {0};
+	struct kernel_stat status = {0};
 	int fd = sys_open(path, O_PATH | O_CLOEXEC, 0);
 	bool other;
 
@@ -169,7 +169,7 @@ static void set_descriptor(struct file *file, int fd)
  */
 static void close_inherited(void)
 {
-	struct stat status = {0};
+	struct kernel_stat status = {0};
 
 	if (inherited.fd > 0 && sys_fstat(inherited.fd, &status) == 0 &&
 	    status.st_dev == inherited.device && status.st_ino == inherited.inode)
@@ -221,7 +221,7 @@ static void remove_name(const struct file *file)
 
 int file_create(struct file *file, bool later_image)
 {
-	struct stat status = {0};
+	struct kernel_stat status = {0};
 	int fd;
 
 	close_inherited();
@@ -316,7 +316,7 @@ int file_map_header(struct file *file, bool shared)
 	return 0;
 }
 
-static bool is_own(const struct file *file, struct stat *status)
+static bool is_own(const struct file *file, struct kernel_stat *status)
 {
 	return sys_fstat(file->fd, status) == 0 && status->st_dev == file->device &&
 	       status->st_ino == file->inode;
@@ -324,7 +324,7 @@ static bool is_own(const struct file *file, struct stat *status)
 
 bool file_keep_descriptor(struct file *file)
 {
-	struct stat status = {0};
+	struct kernel_stat status = {0};
 	int fd;
 
 	if (is_own(file, &status))
@@ -455,7 +455,7 @@ static uint64_t buffer_size(void)
 
 enum file_result file_ask_room(struct file *file, size_t size, enum file_use use)
 {
-	struct stat status = {0};
+	struct kernel_stat status = {0};
 	uint64_t taken, staying, waiting;
 	bool full;
 

@@ -61,7 +61,7 @@ static void detach_mappings(void *argument)
 
 void file_cut_prepare(int directory, const char *path, uint64_t length)
 {
-	struct stat status = {0};
+	struct kernel_stat status = {0};
 	struct file *file;
 
 	if (!process || process_system_calls_forbidden())

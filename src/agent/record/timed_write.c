@@ -16,7 +16,7 @@ static void make_write(void *argument)
 	struct timed_write *write = argument;
 	struct iovec parts[2] = {{&write->head, sizeof(write->head)},
 				 {(void *)write->rest, write->size - sizeof(write->head)}};
-	struct stat status;
+	struct kernel_stat status;
 
 	write->result = syscall_raw(SYS_fstat, write->fd, (long)&status, 0, 0, 0, 0);
 	if (write->result == 0)

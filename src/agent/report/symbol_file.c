@@ -131,7 +131,7 @@ void symbol_file_read(struct symbol_file *file, const char *path, const uint8_t 
 		.fd = sys_open(path, O_RDONLY | O_CLOEXEC, 0),
 		.memory = memory,
 	};
-	struct stat stat = {0};
+	struct kernel_stat stat = {0};
 
 	if (reading.fd < 0)
 		return;

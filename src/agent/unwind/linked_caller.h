@@ -1,5 +1,5 @@
 /*
- * The caller of one of our functions that is compiled with a frame pointer, where calls leave the
+ * The caller of one of our functions where calls leave the
  * return address in a register: for unwind/<cpu>/caller.h. The caller's sp is not beside the record
  * of its fp and the return address (AArch64: at the frame's bottom; RISC-V: below the arguments of
  * a variadic function). The compiler knows it.
@@ -10,13 +10,18 @@
 #include "agent/unwind/unwind.h"
 #include "base/compiler.h"
 
+/* The fp that the caller of the function in which this is used has. */
+#ifndef ARCH_CALLERS_FP
+#define ARCH_CALLERS_FP()                                                                          \
+	(*(const uint64_t *)((uint64_t)__builtin_frame_address(0) + ARCH_FRAME_RECORD))
+#endif
+
 /* The caller of the function in which this is used. */
 #define ARCH_CALLER()                                                                              \
 	((struct unwind_state){                                                                    \
 		.pc = (uint64_t)__builtin_return_address(0),                                       \
 		.sp = (uint64_t)__builtin_dwarf_cfa(),                                             \
-		.fp = *(const uint64_t *)((uint64_t)__builtin_frame_address(0) +                   \
-					  ARCH_FRAME_RECORD),                                      \
+		.fp = ARCH_CALLERS_FP(),                                                           \
 	})
 
 /* What is kept while a hook runs, to know its caller again. */

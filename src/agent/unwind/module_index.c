@@ -90,7 +90,7 @@ static int open_mapped(uint64_t address, bool *possible)
 {
 	struct proc_mapping mapping = {0};
 	struct proc_maps maps;
-	struct stat status;
+	struct kernel_stat status;
 	char path[PATH_ROOM] = "";
 	int fd;
 
