@@ -76,7 +76,7 @@ DOMAIN_WORDS = re.compile(
 COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.S)
 LINES_MAX = 1000
 # What differs by architecture is in folders of its name, which Meson chooses.
-CPU_FOLDER = re.compile(r"(^|/)(x86_64|aarch64|riscv64)/")
+CPU_FOLDER = re.compile(r"(^|/)(x86_64|aarch64|riscv64|mips64)/")
 CPU_QUESTION = re.compile(r"^[ \t]*#[ \t]*(?:el)?if.*\b(__(?:x86_64|i386|aarch64|arm|riscv|mips|s390x?|powerpc|loongarch|sparc|alpha|m68k|hppa)\w*)", re.M)
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.M)
 

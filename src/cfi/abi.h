@@ -1,12 +1,14 @@
 /*
  * What an architecture's ABI and its kernel say of frames, for all that walk them: names ARCH_….
- * The file of each architecture is cfi/<cpu>/abi.h, of Meson's name of it.
+ * The file of each architecture is cfi/<cpu>/abi.h, of Meson's name of it. Programs for BPF include
+ * it, too: no header of the C library.
  *
  *	ARCH_ELF_MACHINE	ELF's number of it (EM_…)
  *	ARCH_DWARF_…		registers: SP, FP, PC (the return address's column), REGISTERS
  *	ARCH_LINK_REGISTER	1: calls leave the return address in register PC
  *	ARCH_FRAME_PAIRS	1: frames keep fp and PC as a pair, anywhere; 0: PC at CFA - 8
  *	ARCH_FRAME_RECORD	where that pair lies, from where fp leads to
+ *	ARCH_FRAME_CHAIN	1: it leads from frame to frame; 0: fp is no chain
  *	ARCH_CONTEXT_…		SP, FP, PC: of what a signal interrupted, from the sp at
  *				which its handler returns
  *	arch_context_offset()	the same of registers below ARCH_CONTEXT_REGISTERS

@@ -22,7 +22,7 @@ arch=$(field 2)
 packages=$(sed -n '/^\[tool\]/,/^$/s/^\(lib.*-dev\|zlib1g-dev\)$/\1/p; /^libbpf-dev$/p' "$tools/packages.txt" | tr '\n' ' ')
 programs="libstdc++6 python3 sqlite3 perl"
 [ "$arch$flavour" != arm64 ] || programs="$programs nodejs"
-[ "$(field 5)" = tool ] || packages="libc6-dev libxxhash-dev"
+[ "$(field 5)" = tool ] || packages="libc6-dev libc6-dbg libxxhash-dev"
 packages="$packages $programs"
 [ "$kind" != guest ] || packages="linux-image-$(field 6)${flavour:+-$flavour} base-files busybox-static coreutils dash kmod gdb-minimal ncurses-base procps strace ${flavour:+$programs }libstdc++6"
 release=$(sed -n 's/^VERSION_CODENAME=//p' /etc/os-release)

@@ -19,11 +19,14 @@
  * a hook runs. Where calls leave the return address in a register it includes linked_caller.h. The
  * three are included below.
  *
+ * cfi/<cpu>/scan_decode.c and scan_cpu.h: for machines whose libraries have no unwind tables: their
+ * instructions, as cfi/scan.h wants them. agent/unwind/scanned.c says what code counts from.
+ *
  * base/<cpu>/counter.h: the processor's counter of time, as base/counter.h wants it.
  *
  * agent/arch/<cpu>: system calls, instructions, the first code of a thread, a process and a call on
  * another stack, numbers of the machine, where the agent's memory lies. The headers of arch/ say
- * what each must do. auxiliary.c is there only where kernels differ in pages or address bits.
+ * what each must do; plain_call.c and auxiliary.c are shared.
  *
  * allocators/<cpu>: how a function's entry is patched; without the folder nothing is. With it come
  * agent/arch/<cpu>/patched_entry.c, and ELF's number in agent/patch/patch_file.c.
@@ -35,16 +38,18 @@
  * Elsewhere in src:
  *
  * System calls that the architecture lacks: agent/arch/syscall.h, record/timed_write.c and helper
- * call them; hooks and life compare numbers with them, in #ifdef. agent/meson.build tries whether
- * atomics and bits need libgcc or libatomic; static programs want these then, too. Addresses of
- * more than 48 bits: ebpf/bpf/walk.bpf.h, ebpf/record/record_code.h, analysis/load/address_table.h.
- * The vDSO's data: agent/ground/clock.c. ELF's number and the name: report/words/machine_name.c.
+ * call them; hooks and life compare numbers with them, in #ifdef. arch/machine.h: where signals,
+ * struct sigaction and mmap()'s flags differ (MIPS); ARCH_KERNEL_STAT. agent/meson.build:
+ * auxiliary.c, what the hooks are compiled with to know their callers' fp, the hash of symbols; it
+ * tries whether atomics and bits need libgcc or libatomic; static programs want these then, too.
+ * Addresses of more than 48 bits: ebpf/bpf/walk.bpf.h, ebpf/record/record_code.h,
+ * analysis/load/address_table.h. The vDSO's data: agent/ground/clock.c. ELF's number and the name:
+ * report/words/machine_name.c.
  *
  * Tools: check_rooms.py, CPU_FOLDER and the compiler's macro in CPU_QUESTION; check_agent.py,
  * whether its pattern fits the relocations of thread-local variables; packages.txt, [cross-<cpu>]
- * (the compiler) and [guest-<cpu>] (qemu); cross/sysroot.sh, Debian's name, and a release that has
- * it. Debian's names have the form <cpu>-linux-gnu-gcc, qemu-<cpu>, usr/lib/<cpu>-linux-gnu.
- * Makefile: check-long, help.
+ * (the compiler) and [guest-<cpu>] (qemu); cross/architectures.txt: Debian's names, the compiler's,
+ * Meson's; cross/sysroot.sh: a release that has it. Makefile: check-long, help.
  *
  * Tests: e2e/lib/guest.py, how to boot it; what is skipped by name in e2e/ports and
  * e2e/record/test_samples.py. e2e/ports/test_stacks.py compares with libgcc. Samples with functions

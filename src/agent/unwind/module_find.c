@@ -227,9 +227,11 @@ static void limit_reads(const struct module_place *place, uint64_t address,
 		};
 	if (text && text->p_flags & PF_R)
 		ret->text_end = place->bias + text->p_vaddr + text->p_memsz;
-	// Where the program's own headers are, its ELF header need not be.
+	// Where the program's own headers are, its ELF header need not be: the kernel says it.
 	if (place->headers && place->headers != program.headers)
 		ret->entry = place->bias + ((const ElfW(Ehdr) *)place->start)->e_entry;
+	else if (getauxval)
+		ret->entry = getauxval(AT_ENTRY);
 }
 
 /* For a library that does not begin with its headers, as patchelf and some packers make them. */
@@ -262,7 +264,7 @@ static bool find_place(uint64_t address, struct module_place *ret)
 	return dl_find_object ? find_by_loader(address, ret) : find_cached(address, ret);
 }
 
-bool module_find_code(uint64_t address, uint64_t *start)
+bool module_find_text(uint64_t address, struct module_text *ret)
 {
 	struct module_place place;
 	const ElfW(Phdr) * segment;
@@ -272,7 +274,25 @@ bool module_find_code(uint64_t address, uint64_t *start)
 	segment = find_segment(&place, address);
 	if (!segment || (segment->p_flags & (PF_R | PF_X)) != (PF_R | PF_X))
 		return false;
-	*start = place.bias + segment->p_vaddr;
+	*ret = (struct module_text){
+		.start = place.bias + segment->p_vaddr,
+		.end = place.bias + segment->p_vaddr + segment->p_memsz,
+		.bias = place.bias,
+	};
+	for (unsigned i = 0; i < place.header_count; i++) {
+		if (place.headers[i].p_type == PT_DYNAMIC)
+			ret->dynamic = place.bias + place.headers[i].p_vaddr;
+	}
+	return true;
+}
+
+bool module_find_code(uint64_t address, uint64_t *start)
+{
+	struct module_text text;
+
+	if (!module_find_text(address, &text))
+		return false;
+	*start = text.start;
 	return true;
 }
 

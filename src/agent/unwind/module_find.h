@@ -20,7 +20,8 @@ struct module_tables {
 	uint64_t header;       /* address of .eh_frame_hdr; 0: there is none, and index counts */
 	const struct module_index *index;
 	uint64_t text_end; /* the code at the address can be read up to here; 0: not at all */
-	uint64_t entry; /* of the loader: where the kernel enters it. Of other modules: nowhere */
+	uint64_t entry; /* of the program and the loader: where the kernel enters them. Of others:
+			   nowhere */
 };
 
 /*
@@ -28,6 +29,15 @@ struct module_tables {
  * read from here on.
  */
 bool module_find_code(uint64_t address, uint64_t *start);
+
+/* A module's code, and its dynamic section; 0: it has none. */
+struct module_text {
+	uint64_t start, end;
+	uint64_t dynamic, bias;
+};
+
+/* The same, with more about the module. */
+bool module_find_text(uint64_t address, struct module_text *ret);
 
 /*
  * False: the address is in no module. may_make: the index of a module without .eh_frame_hdr may be

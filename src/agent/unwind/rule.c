@@ -7,6 +7,7 @@
 #include "agent/unwind/arch.h"
 #include "agent/unwind/memory.h"
 #include "agent/unwind/module_find.h"
+#include "agent/unwind/scanned.h"
 #include "base/compiler.h"
 #include "cfi/rule_compile.h"
 
@@ -86,7 +87,7 @@ static uint64_t original_of(uint64_t pc)
 const struct unwind_rule rule_of_signal_return = ARCH_SIGNAL_RETURN_RULE;
 
 /* The code at a module's entry that has no table is not longer than this. */
-#define ENTRY_CODE 64
+#define ENTRY_CODE 128
 
 /* The rule for code that no entry of the module's tables covers. */
 static void find_uncovered(uint64_t pc, const struct module_tables *tables, struct unwind_rule *ret)
@@ -103,6 +104,8 @@ static void find_uncovered(uint64_t pc, const struct module_tables *tables, stru
 	// bottom of a new stack, as makecontext() does with __start_context().
 	else if (module_find_row(tables, pc, ARCH_DWARF_FP, &found) == EH_FRAME_FOUND)
 		ret->kind = RULE_END;
+	else
+		scanned_find_rule(pc, ret);
 }
 
 static void find_rule(uint64_t pc, struct unwind_rule *ret)

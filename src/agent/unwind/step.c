@@ -326,6 +326,8 @@ static enum step step_by_frame_pointer(struct walk *walk, struct crossing *cross
 	}
 	if (walk->fp == 0)
 		return STEP_END;
+	if (!ARCH_FRAME_CHAIN)
+		return STEP_BROKEN;
 	if (record < walk->sp || record - walk->sp > FRAME_MAX)
 		return step_to_other_stack(walk, crossing);
 	// Nothing says that fp is valid. But a stack has no gaps, so all words up to it must be

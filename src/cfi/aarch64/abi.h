@@ -21,6 +21,7 @@
 
 /* The record of the caller's fp and the return address begins where fp leads to. */
 #define ARCH_FRAME_RECORD 0
+#define ARCH_FRAME_CHAIN  1
 
 /*
  * On return from a signal handler sp points at a siginfo of 128 bytes, behind it a struct ucontext,

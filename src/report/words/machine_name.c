@@ -15,6 +15,8 @@ const char *machine_name(const struct recording_facts *facts)
 		return "aarch64";
 	case EM_ARM:
 		return "arm";
+	case EM_MIPS:
+		return wide ? "mips64el" : "mipsel";
 	case EM_RISCV:
 		return wide ? "riscv64" : "riscv32";
 	case EM_S390:

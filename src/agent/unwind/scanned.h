@@ -1,0 +1,20 @@
+/*
+ * Rules of code that has no unwind tables, by reading it (cfi/scan.h). For architectures whose
+ * libraries have few: elsewhere such code is followed by its frame pointers.
+ */
+#ifndef MALLOW_AGENT_UNWIND_SCANNED_H
+#define MALLOW_AGENT_UNWIND_SCANNED_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "cfi/unwind_rule.h"
+
+/*
+ * Finds the rule of pc, a return address, and keeps those of its function's other calls. false: its
+ * function is not found, or nothing is known there. Only for a caller that runs by
+ * unwind_run_slow().
+ */
+bool scanned_find_rule(uint64_t pc, struct unwind_rule *ret);
+
+#endif
