@@ -90,7 +90,7 @@ check:
 	@$(MAKE) --no-print-directory setup-test $(if $(booted),setup-guest-$(ARCH)) build ARCH=
 	@$(MAKE) --no-print-directory build
 	@$(if $(booted),$(as_owner) tools/cross/sysroot.sh $(ARCH) $(foreign)/guest guest)
-	@$(foreign_tests) $(foreign_pytest) tests/e2e/ports -n 2
+	@$(foreign_tests) $(foreign_pytest) tests/e2e/ports tests/e2e/record/test_small_stacks.py -n 2
 	@$(if $(booted),$(foreign_tests) MALLOW_GUEST=$(abspath $(foreign))/guest $(foreign_pytest) $(guest_tests:%=tests/e2e/ports/test_%.py))
 
 # After check: pages of 16 KiB, and programs that sign return addresses (Debian 13's).

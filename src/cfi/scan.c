@@ -517,12 +517,14 @@ static void pass(struct scan *scan)
 /* Where no function's start is known, reading begins so many instructions before. */
 #define READ_BACK 40000
 
-void scan_place(const struct scan_text *text, uint64_t address, struct scan_code *ret)
+bool scan_place(const struct scan_text *text, uint64_t address, struct scan_code *ret)
 {
 	uint64_t start, end;
+	bool named;
 
 	scan_find_starts(text, address, &start, &end);
-	if (!start)
+	named = start != 0;
+	if (!named)
 		start = address - text->address > READ_BACK * 4 ? address - READ_BACK * 4
 								: text->address;
 	*ret = (struct scan_code){
@@ -531,6 +533,7 @@ void scan_place(const struct scan_text *text, uint64_t address, struct scan_code
 		.count = (end - start) / 4,
 		.open = true,
 	};
+	return named;
 }
 
 void scan_run(const struct scan_code *code, struct scan_state *states)

@@ -108,9 +108,10 @@ struct scan_code {
 
 /*
  * The code to read for what holds at an address of the text: from the function's start, if that is
- * found, else from far before it, up to the next function that names its start.
+ * found, else from far before it, up to the next function that names its start. Returns whether the
+ * start is found.
  */
-void scan_place(const struct scan_text *text, uint64_t address, struct scan_code *ret);
+bool scan_place(const struct scan_text *text, uint64_t address, struct scan_code *ret);
 
 /*
  * Fills states[0 … count). At the last instruction of a call (the delay slot) is what holds when

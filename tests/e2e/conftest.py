@@ -310,6 +310,8 @@ def guest(tmp_path_factory):
 @pytest.fixture
 def there(guest, agent, tmp_path):
     """there(script): runs it in the guest; $mallow is the tool that is built for it."""
+    if not (agent.parent / "mallow").exists():
+        pytest.skip("the agent alone is built there")
     releases = {pathlib.Path(f"{folder}.made").read_text().split()[0] for folder in (SYSROOT, GUEST)}
     if len(releases) > 1:
         pytest.skip(f"the tool's libraries and the guest are of two releases: {releases}")

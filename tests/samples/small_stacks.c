@@ -35,6 +35,7 @@
  */
 void on_stack(void (*run)(void), void *end);
 void without_tables(void (*run)(void));
+#if defined(__x86_64__)
 __asm__(".text\n"
 	".type on_stack, @function\n"
 	"on_stack:\n"
@@ -58,6 +59,104 @@ __asm__(".text\n"
 	"	call *%rdi\n"
 	"	pop %rbp\n"
 	"	ret\n");
+#elif defined(__aarch64__)
+__asm__(".text\n"
+	".type on_stack, @function\n"
+	"on_stack:\n"
+	"	.cfi_startproc\n"
+	"	stp x29, x30, [sp, #-16]!\n"
+	"	.cfi_def_cfa_offset 16\n"
+	"	.cfi_offset x29, -16\n"
+	"	.cfi_offset x30, -8\n"
+	"	mov x29, sp\n"
+	"	.cfi_def_cfa_register x29\n"
+	"	mov sp, x1\n"
+	"	blr x0\n"
+	"	mov sp, x29\n"
+	"	ldp x29, x30, [sp], #16\n"
+	"	.cfi_def_cfa sp, 0\n"
+	"	ret\n"
+	"	.cfi_endproc\n"
+	".type without_tables, @function\n"
+	"without_tables:\n"
+	"	stp x29, x30, [sp, #-16]!\n"
+	"	mov x29, sp\n"
+	"	blr x0\n"
+	"	ldp x29, x30, [sp], #16\n"
+	"	ret\n");
+#elif defined(__riscv)
+__asm__(".text\n"
+	".type on_stack, @function\n"
+	"on_stack:\n"
+	"	.cfi_startproc\n"
+	"	addi sp, sp, -16\n"
+	"	.cfi_def_cfa_offset 16\n"
+	"	sd ra, 8(sp)\n"
+	"	.cfi_offset ra, -8\n"
+	"	sd s0, 0(sp)\n"
+	"	.cfi_offset s0, -16\n"
+	"	addi s0, sp, 16\n"
+	"	.cfi_def_cfa s0, 0\n"
+	"	mv sp, a1\n"
+	"	jalr a0\n"
+	"	addi sp, s0, -16\n"
+	"	.cfi_def_cfa sp, 16\n"
+	"	ld ra, 8(sp)\n"
+	"	ld s0, 0(sp)\n"
+	"	addi sp, sp, 16\n"
+	"	.cfi_def_cfa_offset 0\n"
+	"	ret\n"
+	"	.cfi_endproc\n"
+	".type without_tables, @function\n"
+	"without_tables:\n"
+	"	addi sp, sp, -16\n"
+	"	sd ra, 8(sp)\n"
+	"	sd s0, 0(sp)\n"
+	"	addi s0, sp, 16\n"
+	"	jalr a0\n"
+	"	ld ra, 8(sp)\n"
+	"	ld s0, 0(sp)\n"
+	"	addi sp, sp, 16\n"
+	"	ret\n");
+#elif defined(__mips64)
+__asm__(".text\n"
+	".set push\n"
+	".set noreorder\n"
+	".globl on_stack, without_tables\n" // calls go through the global offset table
+	".type on_stack, @function\n"
+	"on_stack:\n"
+	"	.cfi_startproc\n"
+	"	daddiu $sp, $sp, -16\n"
+	"	.cfi_def_cfa_offset 16\n"
+	"	sd $31, 8($sp)\n"
+	"	.cfi_offset 31, -8\n"
+	"	sd $fp, 0($sp)\n"
+	"	.cfi_offset 30, -16\n"
+	"	move $fp, $sp\n"
+	"	.cfi_def_cfa_register 30\n"
+	"	move $sp, $5\n"
+	"	move $25, $4\n"
+	"	jalr $25\n"
+	"	nop\n"
+	"	move $sp, $fp\n"
+	"	.cfi_def_cfa_register 29\n"
+	"	ld $31, 8($sp)\n"
+	"	ld $fp, 0($sp)\n"
+	"	jr $31\n"
+	"	daddiu $sp, $sp, 16\n"
+	"	.cfi_endproc\n"
+	".type without_tables, @function\n"
+	"without_tables:\n"
+	"	daddiu $sp, $sp, -16\n"
+	"	sd $31, 8($sp)\n"
+	"	move $25, $4\n"
+	"	jalr $25\n"
+	"	nop\n"
+	"	ld $31, 8($sp)\n"
+	"	jr $31\n"
+	"	daddiu $sp, $sp, 16\n"
+	".set pop\n");
+#endif
 
 static void *kept;
 
@@ -242,7 +341,8 @@ static void handle(int number)
 
 static void handlers(size_t more)
 {
-	size_t size = getauxval(AT_MINSIGSTKSZ) + more;
+	size_t least = getauxval(AT_MINSIGSTKSZ);
+	size_t size = (least ? least : 5120) + more; // emulators do not say it
 	size_t whole = (size + PAGE - 1) / PAGE * PAGE;
 	unsigned char *pages = mmap(NULL, PAGE + whole, PROT_READ | PROT_WRITE,
 				    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

@@ -261,7 +261,12 @@ static bool find_cached(uint64_t address, struct module_place *ret)
 
 static bool find_place(uint64_t address, struct module_place *ret)
 {
-	return dl_find_object ? find_by_loader(address, ret) : find_cached(address, ret);
+	if (!(dl_find_object ? find_by_loader(address, ret) : find_cached(address, ret)))
+		return false;
+	// MIPS's vDSO has a segment of tables without any, at 0.
+	if (ret->eh_frame_hdr == ret->start)
+		ret->eh_frame_hdr = 0;
+	return true;
 }
 
 bool module_find_text(uint64_t address, struct module_text *ret)

@@ -73,7 +73,9 @@ bool scanned_find_rule(uint64_t pc, struct unwind_rule *ret)
 		.size = text.end - text.start,
 		.anchor = find_anchor(&text),
 	};
-	scan_place(&words, at, &code);
+	// Interrupted code is mostly of a function without a frame, if it names no start.
+	if (!scan_place(&words, at, &code) && pc % 4 != 0)
+		return false;
 	size = code.count * sizeof(*states);
 	states = sys_mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (syscall_error(states))

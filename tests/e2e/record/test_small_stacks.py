@@ -10,9 +10,9 @@ import subprocess
 import pytest
 
 import expect
-from conftest import clean_environment
+from conftest import ARCH, clean_environment
 
-BOUND = 1536
+BOUND = 1792 if ARCH else 1536
 LIMIT = 16 << 10
 ADDR_NO_RANDOMIZE = 0x0040000
 
@@ -53,10 +53,12 @@ def depths(text):
 def test_depths(mode, program, run):
     """A painted stack tells how deep each way went: the first event of a thread and of a child, new
     code, full slots, samples of the memory, failures, the end."""
-    bare = depths(subprocess.run([program, "depths"], capture_output=True, text=True,
-                                 env=clean_environment()).stdout)
     taken = depths(run("depths", settings=MODES[mode]).stdout)
-    assert taken.keys() == bare.keys() and len(taken) == 12
+    if not ARCH:
+        bare = depths(subprocess.run([program, "depths"], capture_output=True, text=True,
+                                     env=clean_environment()).stdout)
+        assert taken.keys() == bare.keys()
+    assert len(taken) == 12
     assert max(taken.values()) <= BOUND, taken
 
 
@@ -93,6 +95,7 @@ def run_limited(command, **variables):
                           preexec_fn=limited, env={**SMALL, **variables})
 
 
+@pytest.mark.skipif(ARCH is not None, reason="this kernel starts no program of another architecture")
 def test_little_stack_for_all(program, mallow, agent, tool, tmp_path):
     """`ulimit -s 16`: the program runs as it does alone, by each way to start it, and the tool, which needs
     more stack, helps itself. The limit is the program's still."""
