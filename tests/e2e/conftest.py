@@ -37,6 +37,7 @@ SYSROOT = TOP / "build" / str(ARCH) / "sysroot"
 GUEST = os.environ.get("MALLOW_GUEST")
 # Without a sysroot the compiler's own C library does.
 FOREIGN = [*([f"--sysroot={SYSROOT}"] if SYSROOT.exists() else []), "-fasynchronous-unwind-tables"]
+TRIPLE = None  # of its compilers and libraries
 if ARCH:
     TRIPLE, = (line.split()[2] for line in open(TOP / "tools/cross/architectures.txt") if line.split()[:1] == [ARCH])
     COMPILERS = {("gcc", "c"): f"{TRIPLE}-gcc", ("gcc", "cpp"): f"{TRIPLE}-g++"}

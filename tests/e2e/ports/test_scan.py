@@ -14,7 +14,6 @@ pytestmark = pytest.mark.skipif(ARCH != "mips64el", reason="make check ARCH=mips
 
 SP, FP = 29, 30
 CALL = {"jal", "jalr", "bal", "bgezal", "bltzal"}
-LIBRARIES = SYSROOT / "usr/lib" / TRIPLE
 Row = collections.namedtuple("Row", "pc register offset ra")
 
 
