@@ -5,3 +5,7 @@ bool scanned_find_rule(uint64_t pc, struct unwind_rule *ret)
 {
 	return false;
 }
+
+void scanned_forbid(bool now)
+{
+}

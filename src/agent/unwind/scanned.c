@@ -1,6 +1,7 @@
 #include "agent/unwind/scanned.h"
 
 #include <link.h>
+#include <stdatomic.h>
 
 #include "agent/arch/syscall.h"
 #include "agent/unwind/arch.h"
@@ -8,6 +9,13 @@
 #include "agent/unwind/rule.h"
 #include "agent/unwind/rule_table.h"
 #include "cfi/scan.h"
+
+static atomic_bool forbidden;
+
+void scanned_forbid(bool now)
+{
+	atomic_store_explicit(&forbidden, now, memory_order_relaxed);
+}
 
 /* _gp of the module: 0x7ff0 behind the global offset table (System V ABI, MIPS). 0: it has none. */
 static uint64_t find_anchor(const struct module_text *text)
@@ -65,7 +73,8 @@ bool scanned_find_rule(uint64_t pc, struct unwind_rule *ret)
 	uint64_t at = (pc - 1) & -(uint64_t)4, size;
 	bool found;
 
-	if (!module_find_text(at, &text) || at - text.start < 4)
+	if (atomic_load_explicit(&forbidden, memory_order_relaxed) ||
+	    !module_find_text(at, &text) || at - text.start < 4)
 		return false;
 	words = (struct scan_text){
 		.bytes = (const uint8_t *)text.start,

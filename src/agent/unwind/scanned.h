@@ -17,4 +17,7 @@
  */
 bool scanned_find_rule(uint64_t pc, struct unwind_rule *ret);
 
+/* forbidden: from now on no system calls, so no memory to read by: nothing is found. */
+void scanned_forbid(bool forbidden);
+
 #endif

@@ -10,6 +10,7 @@
 #include "agent/unwind/proc_maps.h"
 #include "agent/unwind/rule.h"
 #include "agent/unwind/rule_table.h"
+#include "agent/unwind/scanned.h"
 #include "agent/unwind/stack_bounds.h"
 #include "base/compiler.h"
 
@@ -55,6 +56,7 @@ void unwind_forget_ids(void)
 void unwind_forbid_system_calls(bool forbidden)
 {
 	proc_maps_forbid(forbidden);
+	scanned_forbid(forbidden);
 	stack_bounds_forbid(forbidden);
 }
 

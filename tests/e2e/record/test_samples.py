@@ -227,6 +227,18 @@ def test_seccomp_filter(compile_sample, record, functions_of, tmp_path):
     assert recorded.reader.dangling() == ([], [])
 
 
+@pytest.mark.skipif(ARCH != "mips64el", reason="code without tables is not read there")
+@pytest.mark.native("filters are not there")
+def test_nothing_is_read_behind_a_filter(compile_sample, record, tmp_path):
+    """Reading takes a system call for its memory, by which the program would be killed."""
+    program = compile_sample("confined", "gcc", "-O2", ["-fno-asynchronous-unwind-tables", "-fno-unwind-tables"])
+    recorded = record([program, "seccomp", tmp_path], check=False)
+    assert (recorded.returncode, recorded.stdout) == (7, "begin\nok\n")
+    reader = recorded.reader
+    assert not reader.damages and reader.dangling() == ([], [])
+    assert reader.header.losses["broken_stacks"] > 0
+
+
 def test_file_size_limit(compile_sample, record, functions_of, tmp_path):
     """The kernel refuses to let the file grow and would kill by SIGXFSZ: the program notices none
     of it, the losses are counted, and one line on stderr says so."""
