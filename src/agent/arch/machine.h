@@ -8,7 +8,7 @@
  *                        kernels have one size, so that it costs nothing there
  *   arch_address()       the address in a pointer, without a tag that the processor passes over:
  *                        pointers to one block may have several tags
- *   ARCH_SIGNALS         how many there are
+ *   ARCH_SIGNALS         how many signals the kernel has
  *   ARCH_ACTION_HANDLER  the word of the kernel's struct sigaction that has the handler
  *   arch_mapping_flags() mmap()'s flags, as they are on most machines: recordings have these
  *   ARCH_DEBUG_PLACE, ARCH_DEBUG_DISTANCE

@@ -1,8 +1,8 @@
 /*
- * The caller of one of our functions where calls leave the
- * return address in a register: for unwind/<cpu>/caller.h. The caller's sp is not beside the record
- * of its fp and the return address (AArch64: at the frame's bottom; RISC-V: below the arguments of
- * a variadic function). The compiler knows it.
+ * The caller of one of our functions, where calls leave the return address in a register: for
+ * unwind/<cpu>/caller.h. The caller's sp is not beside the record of its fp and the return address
+ * (AArch64: at the frame's bottom; RISC-V: below the arguments of a variadic function). The
+ * compiler knows it.
  */
 #ifndef MALLOW_AGENT_UNWIND_LINKED_CALLER_H
 #define MALLOW_AGENT_UNWIND_LINKED_CALLER_H

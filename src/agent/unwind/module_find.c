@@ -263,7 +263,7 @@ static bool find_place(uint64_t address, struct module_place *ret)
 {
 	if (!(dl_find_object ? find_by_loader(address, ret) : find_cached(address, ret)))
 		return false;
-	// MIPS's vDSO has a segment of tables without any, at 0.
+	// MIPS's vDSO names a segment of tables that is empty and lies at 0.
 	if (ret->eh_frame_hdr == ret->start)
 		ret->eh_frame_hdr = 0;
 	return true;

@@ -15,8 +15,8 @@ const char *machine_name(const struct recording_facts *facts)
 		return "aarch64";
 	case EM_ARM:
 		return "arm";
-	case EM_MIPS:
-		return wide ? "mips64el" : "mipsel";
+	case EM_MIPS: // of either byte order, which recordings do not say
+		return wide ? "mips64" : "mips";
 	case EM_RISCV:
 		return wide ? "riscv64" : "riscv32";
 	case EM_S390:
