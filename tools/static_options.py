@@ -1,5 +1,7 @@
 #!/usr/bin/python3
-"""Prints the options of GNU ld that link libmallow.a into a program: static_options.py HOOKS.DEF ASKED.DEF
+"""Prints the options of GNU ld that link libmallow.a into a program: static_options.py HOOKS.DEF ASKED.DEF m
+
+The letter is that of size_t in C++'s names.
 
 Each function that the agent stands in front of is wrapped: calls of malloc become calls of
 __wrap_malloc, which is the agent's. It is told where malloc itself is by a symbol of its own, since
@@ -19,8 +21,9 @@ IMPORTS = ["environ", "getauxval"]
 BESIDE_MALLOC = ["pvalloc", "mallopt"]
 
 
-def names(path, macro):
-    return re.findall(rf'^{macro}\((?:\w+, ")?(\w+)', path.read_text(), re.MULTILINE)
+def names(path, macro, size_letter):
+    text = re.sub(r'" CXX_SIZE(?: ")?', size_letter, path.read_text())
+    return re.findall(rf'^{macro}\((?:\w+, ")?(\w+)', text, re.MULTILINE)
 
 
 def place(name, function):
@@ -29,14 +32,15 @@ def place(name, function):
 
 
 def main():
-    hooks, asked = map(pathlib.Path, sys.argv[1:])
+    hooks, asked = map(pathlib.Path, sys.argv[1:3])
+    size_letter = sys.argv[3]
     print("--eh-frame-hdr")
     for name in IMPORTS:
         print(f"--undefined={name}")
-    for name in names(hooks, "HOOK"):
+    for name in names(hooks, "HOOK", size_letter):
         print(f"--wrap={name}")
         print(place(name, f"__real_{name}"))
-    for name in names(asked, "ASK"):
+    for name in names(asked, "ASK", size_letter):
         print(place(name, name))
 
 

@@ -1,6 +1,8 @@
 /* Variable-length numbers and encoded pointers of unwind tables. See eh_cursor.h. */
 #include "cfi/eh_cursor.h"
 
+#include "cfi/abi.h"
+
 uint64_t eh_cursor_uleb(struct eh_cursor *cursor)
 {
 	uint64_t value = 0;
@@ -33,10 +35,17 @@ int64_t eh_cursor_sleb(struct eh_cursor *cursor)
 	return (int64_t)value;
 }
 
+/* An address in the machine's space. */
+static uint64_t wrapped(uint64_t address)
+{
+	return ARCH_WORD == 8 ? address : (uint32_t)address;
+}
+
 static uint64_t read_format(struct eh_cursor *cursor, uint8_t format)
 {
 	switch (format) {
 	case EH_PE_ABSPTR:
+		return ARCH_WORD == 8 ? eh_cursor_u64(cursor) : eh_cursor_u32(cursor);
 	case EH_PE_UDATA8:
 	case EH_PE_SDATA8:
 		return eh_cursor_u64(cursor);
@@ -70,9 +79,9 @@ uint64_t eh_cursor_pointer(struct eh_cursor *cursor, uint8_t encoding, uint64_t 
 	case EH_PE_ABSOLUTE:
 		return value;
 	case EH_PE_PCREL:
-		return address + value;
+		return wrapped(address + value);
 	case EH_PE_DATAREL:
-		return data_base + value;
+		return wrapped(data_base + value);
 	default:
 		cursor->bad = true;
 		return 0;

@@ -5,16 +5,16 @@
  * Nearly every rule is plain: it fits into 11 + 4 + 1 bits.
  *
  *    15     14 … 11      10 … 0
- *   +----+-----------+-----------+   CFA = (sp or fp) + 8 * offset, the return address at CFA - 8,
- *   | sp |  fp slot  |  offset   |   the caller's fp at CFA - 8 * slot; slot 0: fp not saved
+ *   +----+-----------+-----------+   CFA = (sp or fp) + offset words, the return address a word
+ *   | sp |  fp slot  |  offset   |   below it, the caller's fp slot words below; slot 0: not saved
  *   +----+-----------+-----------+
  *
  * Where frames keep the two as a pair (`pair` of struct unwind_registers), anywhere in the frame:
- * the caller's fp at base + 16 * (slot - 1), base being sp or fp, and the return address behind it;
- * slot 0: fp not saved, the return address at sp.
+ * the caller's fp at base + 2 * (slot - 1) words, base being sp or fp, and the return address
+ * behind it; slot 0: fp not saved, the return address at sp.
  *
- * CFA (DWARF's canonical frame address): the caller's stack pointer after the return. Example:
- * 0x8002 is CFA = sp + 16, return address at sp + 8, fp unchanged.
+ * CFA (DWARF's canonical frame address): the caller's stack pointer after the return. Example
+ * with words of 8 bytes: 0x8002 is CFA = sp + 16, return address at sp + 8, fp unchanged.
  *
  * All other rules are wide. Equal wide rules are kept once in a list of the user's, and a value
  * below RULE_PLAIN is the number of a wide rule in it, or RULE_NONE. (As a plain rule it would be
@@ -76,6 +76,7 @@ struct unwind_registers {
 	uint8_t sp, fp;
 	uint8_t pc;    /* the column of the return address */
 	uint8_t count; /* rules know registers below this */
+	uint8_t word;  /* bytes of an address */
 	bool link;     /* calls leave the return address in the register pc */
 	bool pair;     /* frames keep fp and pc side by side */
 };

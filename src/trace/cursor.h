@@ -113,8 +113,15 @@ static inline uint64_t cursor_varint_in(uint64_t word, unsigned int *size)
 	return (word & 0x000000000fffffff) | (word & 0x0fffffff00000000) >> 4;
 }
 
+/* Where registers are few, each that is inlined takes stack of its own. */
+#if __SIZEOF_POINTER__ == 8
+#define VARINT_INLINE inline
+#else
+#define VARINT_INLINE never_inline __attribute__((unused))
+#endif
+
 /* Also fails if the number needs more than 64 bits or more than ten bytes. */
-static inline uint64_t cursor_varint(struct cursor *cursor)
+static VARINT_INLINE uint64_t cursor_varint(struct cursor *cursor)
 {
 	unsigned int size = 0;
 	uint64_t value = 0;

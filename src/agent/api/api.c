@@ -131,13 +131,13 @@ static struct fact_record pool_record(enum trace_record kind, const void *pool)
 {
 	struct fact_record record = {.kind = kind, .has_time = true};
 
-	fact_record_add(&record, (uint64_t)pool);
+	fact_record_add(&record, (uintptr_t)pool);
 	return record;
 }
 
 static void add_block(struct fact_record *record, const void *pool, const void *block)
 {
-	fact_record_add_signed(record, (int64_t)((uint64_t)block - (uint64_t)pool));
+	fact_record_add_signed(record, (int64_t)((uintptr_t)block - (uintptr_t)pool));
 }
 
 /*

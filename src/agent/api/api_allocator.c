@@ -45,7 +45,7 @@ static void *recorded(uint64_t block)
 			       TRACE_HANDS_OVER)))
 			__atomic_fetch_or(&header->flags, TRACE_HANDS_OVER, __ATOMIC_RELAXED);
 	}
-	return (void *)block;
+	return (void *)(uintptr_t)block;
 }
 
 EXPORT void *mallow_api_call_allocate(void *(*allocate)(void *argument), void *argument,
@@ -53,7 +53,7 @@ EXPORT void *mallow_api_call_allocate(void *(*allocate)(void *argument), void *a
 {
 	const struct patched_call call = {
 		.patched = alignment > MALLOC_ALIGN ? &memalign_like : &malloc_like,
-		.arguments = {(uint64_t)allocate, (uint64_t)argument, size, alignment},
+		.arguments = {(uintptr_t)allocate, (uintptr_t)argument, size, alignment},
 		.caller = ARCH_CALLER(),
 	};
 
@@ -65,7 +65,7 @@ EXPORT void *mallow_api_call_reallocate(void *(*reallocate)(void *argument), voi
 {
 	const struct patched_call call = {
 		.patched = &realloc_like,
-		.arguments = {(uint64_t)reallocate, (uint64_t)argument, (uint64_t)old, size},
+		.arguments = {(uintptr_t)reallocate, (uintptr_t)argument, (uintptr_t)old, size},
 		.caller = ARCH_CALLER(),
 	};
 
@@ -76,7 +76,7 @@ EXPORT void mallow_api_call_free(void (*release)(void *argument), void *argument
 {
 	const struct patched_call call = {
 		.patched = &free_like,
-		.arguments = {(uint64_t)release, (uint64_t)argument, (uint64_t)block},
+		.arguments = {(uintptr_t)release, (uintptr_t)argument, (uintptr_t)block},
 		.caller = ARCH_CALLER(),
 	};
 

@@ -22,6 +22,9 @@
 
 #include ARCH_FILE(machine.h)
 
+/* The class of ELF files that processes can have. */
+#define ARCH_ELF_CLASS (sizeof(void *) == 8 ? ELFCLASS64 : ELFCLASS32)
+
 #ifndef ARCH_DEBUG_PLACE
 #define ARCH_DEBUG_PLACE    DT_NULL
 #define ARCH_DEBUG_DISTANCE DT_NULL

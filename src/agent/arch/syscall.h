@@ -18,13 +18,11 @@
 #include <stdint.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
-#include <sys/statfs.h>
-#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <time.h>
 
 #include "agent/arch/cpu.h"
+#include "agent/arch/kernel_forms.h"
 #include "agent/arch/machine.h"
 
 #ifdef MALLOW_TEST_BUILD
@@ -42,7 +40,7 @@ static inline long syscall_fails(long number)
 #endif
 
 #include ARCH_FILE(syscall_raw.h)
-#ifndef ARCH_KERNEL_STAT
+#if __SIZEOF_LONG__ == 8 && !defined(ARCH_KERNEL_STAT)
 #define kernel_stat stat
 #endif
 
@@ -55,6 +53,20 @@ static inline long syscall6(long number, long a, long b, long c, long d, long e,
 	syscall_reenter(); // before the registers are loaded
 	return syscall_raw(number, a, b, c, d, e, f);
 }
+
+/* A file offset as the last arguments of a call, and that of these. */
+#if __SIZEOF_LONG__ == 8
+#define FILE_OFFSET(offset) (long)(offset), 0, 0
+#elif defined(ARCH_OFFSETS_ALIGNED)
+#define FILE_OFFSET(offset) 0, (long)(offset), (long)((offset) >> 32)
+#define OFFSET_OF(a, b, c)  ((uint64_t)(unsigned long)(c) << 32 | (unsigned long)(b))
+#else
+#define FILE_OFFSET(offset) (long)(offset), (long)((offset) >> 32), 0
+#define OFFSET_OF(a, b, c)  ((uint64_t)(unsigned long)(b) << 32 | (unsigned long)(a))
+#endif
+
+/* The same where calls want two words on all machines, or a kernel of 32 bits any two. */
+#define OFFSET_HALVES(offset) (long)(offset), (long)(sizeof(long) == 8 ? 0 : (offset) >> 32)
 
 #define syscall_error(result) ((unsigned long)(result) >= (unsigned long)-4095)
 
@@ -80,22 +92,26 @@ static inline long sys_write(int fd, const void *buffer, size_t size)
 
 static inline long sys_pread(int fd, void *buffer, size_t size, uint64_t offset)
 {
-	return syscall6(SYS_pread64, fd, (long)buffer, (long)size, (long)offset, 0, 0);
+	return syscall6(SYS_pread64, fd, (long)buffer, (long)size, FILE_OFFSET(offset));
 }
 
 static inline long sys_pwrite(int fd, const void *buffer, size_t size, uint64_t offset)
 {
-	return syscall6(SYS_pwrite64, fd, (long)buffer, (long)size, (long)offset, 0, 0);
+	return syscall6(SYS_pwrite64, fd, (long)buffer, (long)size, FILE_OFFSET(offset));
 }
 
 static inline long sys_pwritev(int fd, const struct iovec *parts, int count, uint64_t offset)
 {
-	return syscall6(SYS_pwritev, fd, (long)parts, count, (long)offset, 0, 0);
+	return syscall6(SYS_pwritev, fd, (long)parts, count, OFFSET_HALVES(offset), 0);
 }
 
 static inline int sys_fallocate(int fd, uint64_t offset, uint64_t size)
 {
+#if __SIZEOF_LONG__ == 8
 	return (int)syscall6(SYS_fallocate, fd, 0, (long)offset, (long)size, 0, 0);
+#else
+	return (int)syscall6(SYS_fallocate, fd, 0, OFFSET_HALVES(offset), OFFSET_HALVES(size));
+#endif
 }
 
 static inline int sys_memfd_create(const char *name, unsigned int flags)
@@ -105,13 +121,13 @@ static inline int sys_memfd_create(const char *name, unsigned int flags)
 
 static inline int sys_fstat(int fd, struct kernel_stat *ret)
 {
-	return (int)syscall6(SYS_fstat, fd, (long)ret, 0, 0, 0, 0);
+	return (int)syscall6(CALL_FSTAT, fd, (long)ret, 0, 0, 0, 0);
 }
 
 /* flags: AT_EMPTY_PATH with an empty path: the descriptor's file. */
 static inline int sys_fstatat(int directory, const char *path, struct kernel_stat *ret, int flags)
 {
-	return (int)syscall6(SYS_newfstatat, directory, (long)path, (long)ret, flags, 0, 0);
+	return (int)syscall6(CALL_FSTATAT, directory, (long)path, (long)ret, flags, 0, 0);
 }
 
 static inline int sys_mkdir(const char *path, int mode)
@@ -138,14 +154,14 @@ static inline long sys_getcwd(char *buffer, size_t size)
 static inline void *sys_mmap(void *address, size_t size, int protection, int flags, int fd,
 			     uint64_t offset)
 {
-	return (void *)syscall6(SYS_mmap, (long)address, (long)size, protection, flags, fd,
-				(long)offset);
+	return (void *)syscall6(CALL_MMAP, (long)address, (long)size, protection, flags, fd,
+				(long)(sizeof(long) == 8 ? offset : offset >> 12));
 }
 
 /* The end of the heap that grows by brk(). */
 static inline uint64_t sys_brk(void)
 {
-	return (uint64_t)syscall6(SYS_brk, 0, 0, 0, 0, 0, 0);
+	return (unsigned long)syscall6(SYS_brk, 0, 0, 0, 0, 0, 0);
 }
 
 static inline int sys_munmap(void *address, size_t size)
@@ -176,9 +192,13 @@ static inline int sys_mincore(const void *address, size_t size, uint8_t *pages)
 	return (int)syscall6(SYS_mincore, (long)address, (long)size, (long)pages, 0, 0, 0);
 }
 
-static inline int sys_fstatfs(int fd, struct statfs *ret)
+static inline int sys_fstatfs(int fd, struct kernel_statfs *ret)
 {
+#if __SIZEOF_LONG__ == 8
 	return (int)syscall6(SYS_fstatfs, fd, (long)ret, 0, 0, 0, 0);
+#else
+	return (int)syscall6(SYS_fstatfs64, fd, sizeof(*ret), (long)ret, 0, 0, 0);
+#endif
 }
 
 static inline int sys_membarrier(int command)
@@ -200,7 +220,7 @@ static inline int sys_wait4(int pid, int options)
 
 static inline int sys_fcntl(int fd, int command, long argument)
 {
-	return (int)syscall6(SYS_fcntl, fd, command, argument, 0, 0, 0);
+	return (int)syscall6(CALL_FCNTL, fd, command, argument, 0, 0, 0);
 }
 
 static inline int sys_getpid(void)
@@ -223,9 +243,9 @@ static inline int sys_sched_yield(void)
 	return (int)syscall6(SYS_sched_yield, 0, 0, 0, 0, 0, 0);
 }
 
-static inline int sys_nanosleep(const struct timespec *time)
+static inline int sys_nanosleep(const struct kernel_time *time)
 {
-	return (int)syscall6(SYS_nanosleep, (long)time, 0, 0, 0, 0, 0);
+	return (int)syscall6(CALL_SLEEP, CLOCK_MONOTONIC, 0, (long)time, 0, 0, 0);
 }
 
 static inline int sys_tgkill(int pid, int tid, int signal)
@@ -238,9 +258,9 @@ static inline int sys_prctl(int option, unsigned long argument)
 	return (int)syscall6(SYS_prctl, option, (long)argument, 0, 0, 0, 0);
 }
 
-static inline int sys_clock_gettime(int clock, struct timespec *ret)
+static inline int sys_clock_gettime(int clock, struct kernel_time *ret)
 {
-	return (int)syscall6(SYS_clock_gettime, clock, (long)ret, 0, 0, 0, 0);
+	return (int)syscall6(CALL_CLOCK, clock, (long)ret, 0, 0, 0, 0);
 }
 
 /* Does not wait for the kernel's first random numbers after a boot. */
@@ -255,9 +275,9 @@ static inline int sys_sigprocmask(int how, const struct signal_set *set, struct 
 	return (int)syscall6(SYS_rt_sigprocmask, how, (long)set, (long)old, sizeof(*set), 0, 0);
 }
 
-static inline int sys_sigtimedwait(const struct signal_set *set, const struct timespec *timeout)
+static inline int sys_sigtimedwait(const struct signal_set *set, const struct kernel_time *timeout)
 {
-	return (int)syscall6(SYS_rt_sigtimedwait, (long)set, 0, (long)timeout, sizeof(*set), 0, 0);
+	return (int)syscall6(CALL_SIGTIMEDWAIT, (long)set, 0, (long)timeout, sizeof(*set), 0, 0);
 }
 
 static inline int sys_sigpending(struct signal_set *ret)

@@ -187,7 +187,7 @@ void admission_pool_allocates(const void *pool, const void *block, bool recorded
 {
 	note_block(&admitted->pool_blocks, arch_address(block), recorded);
 	if (recorded)
-		note_block(&admitted->pools, (uint64_t)pool, true);
+		note_block(&admitted->pools, (uintptr_t)pool, true);
 }
 
 bool admission_pool_frees(const void *block)
@@ -198,7 +198,7 @@ bool admission_pool_frees(const void *block)
 bool admission_pool_resets(const void *pool)
 {
 	struct address_set *set = &admitted->pools;
-	uint64_t address = (uint64_t)pool;
+	uint64_t address = (uintptr_t)pool;
 
 	if (address_set_has(set, address) == admitted->others)
 		return false;

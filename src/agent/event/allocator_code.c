@@ -19,8 +19,8 @@ static never_inline bool look_up_slow(uint64_t pc)
 	bool found = own_code(pc); // the real operators call each other
 
 #define HOOK(name, symbol, type, parameters)                                                       \
-	found |= real.name && (start ? (uint64_t)real.name == start                                \
-				     : pc - (uint64_t)real.name < SHORT_FUNCTION);
+	found |= real.name && (start ? (uintptr_t)real.name == start                               \
+				     : pc - (uintptr_t)real.name < SHORT_FUNCTION);
 #include "agent/ground/hooks.def"
 #undef HOOK
 	return found;
@@ -44,16 +44,16 @@ static void look_up_module(void *argument)
 	if (!unwind_module_at(question->pc - 1, &module))
 		return;
 	// By free: real.malloc may be a function of ours (zero_memory.h).
-	found = !real.allocator_is_glibc && (uint64_t)real.free >= module.start &&
-		(uint64_t)real.free < module.end;
+	found = !real.allocator_is_glibc && (uintptr_t)real.free >= module.start &&
+		(uintptr_t)real.free < module.end;
 
 	// Our own code counts, too: the real operator new[] jumps to operator new, as if we had
 	// called it.
 	found |= own_code(module.start);
 
 #define HOOK(name, symbol, type, parameters)                                                       \
-	found |= symbol[0] == '_' && symbol[1] == 'Z' && (uint64_t)real.name >= module.start &&    \
-		 (uint64_t)real.name < module.end;
+	found |= symbol[0] == '_' && symbol[1] == 'Z' && (uintptr_t)real.name >= module.start &&   \
+		 (uintptr_t)real.name < module.end;
 #include "agent/ground/hooks.def"
 #undef HOOK
 	question->found = found;

@@ -72,7 +72,7 @@ static uint64_t activity_of_others(const struct thread *thread, uint32_t *count)
 		if (other == thread)
 			continue;
 		sum = sum * 31 + __atomic_load_n(&other->sequence, __ATOMIC_RELAXED);
-		sum = sum * 31 + (uint64_t)__atomic_load_n(&other->cursor, __ATOMIC_RELAXED);
+		sum = sum * 31 + (uintptr_t)__atomic_load_n(&other->cursor, __ATOMIC_RELAXED);
 		++*count;
 	}
 	return sum;

@@ -70,7 +70,7 @@ struct event_clock {
 	uint64_t ticks; /* the last reading of the counter */
 	uint32_t left;  /* how many more events may use it */
 	uint16_t owner; /* the thread's number in event_clock_owners; atomic */
-	struct timespec coarse;
+	struct kernel_time coarse;
 	uint32_t apart;  /* readings left until it checks again whether it is alone */
 	uint64_t others; /* what the other threads had recorded when this one last looked */
 };
@@ -99,7 +99,7 @@ void event_clock_end_lone(void);
 /* Whether the coarse clock has not moved since the last reading. */
 static inline bool event_clock_is_fresh(const struct event_clock *clock)
 {
-	struct timespec now;
+	struct kernel_time now;
 
 	clock_of_kernel(CLOCK_MONOTONIC_COARSE, &now);
 	return likely(now.tv_nsec == clock->coarse.tv_nsec && now.tv_sec == clock->coarse.tv_sec);

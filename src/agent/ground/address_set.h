@@ -22,7 +22,9 @@
 #define ADDRESS_SET_UNIT_BITS   3
 #define ADDRESS_SET_LEAF_BITS   24
 #define ADDRESS_SET_MIDDLE_BITS 11
-#define ADDRESS_SET_TOP_BITS    (ARCH_ADDRESS_BITS - ADDRESS_SET_MIDDLE_BITS - ADDRESS_SET_LEAF_BITS)
+#define ADDRESS_SET_MOST_BITS   (ADDRESS_SET_MIDDLE_BITS + ADDRESS_SET_LEAF_BITS)
+#define ADDRESS_SET_TOP_BITS                                                                       \
+	(ARCH_ADDRESS_BITS > ADDRESS_SET_MOST_BITS ? ARCH_ADDRESS_BITS - ADDRESS_SET_MOST_BITS : 0)
 
 struct address_set_top;
 struct address_set_leaf;

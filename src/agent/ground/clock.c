@@ -8,7 +8,7 @@
 #include "agent/ground/link_map.h"
 
 bool clock_use_tsc;
-int (*clock_of_kernel)(clockid_t clock, struct timespec *ret);
+int (*clock_of_kernel)(clockid_t clock, struct kernel_time *ret);
 
 // Where the vDSO lies. Its data is in the pages before it, of which no kernel has more.
 #define KERNEL_DATA (6 * arch_page())
@@ -35,7 +35,7 @@ static bool kernel_distrusts_tsc(void)
 
 void clock_init(void)
 {
-	struct timespec now;
+	struct kernel_time now;
 	int mode = 0;
 	void *found;
 
@@ -52,7 +52,7 @@ void clock_init(void)
 
 static uint64_t read_clock(int clock)
 {
-	struct timespec now = {0};
+	struct kernel_time now = {0};
 
 	sys_clock_gettime(clock, &now);
 	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
@@ -69,11 +69,11 @@ uint64_t clock_realtime_ns(void)
 }
 
 /* Never the same twice: so it always seems that time has passed. */
-static int clock_without_kernel(clockid_t clock, struct timespec *ret)
+static int clock_without_kernel(clockid_t clock, struct kernel_time *ret)
 {
 	uint64_t ticks = clock_ticks();
 
-	*ret = (struct timespec){.tv_sec = (time_t)(ticks >> 32), .tv_nsec = (uint32_t)ticks};
+	*ret = (struct kernel_time){.tv_sec = (time_t)(ticks >> 32), .tv_nsec = (uint32_t)ticks};
 	return -1;
 }
 

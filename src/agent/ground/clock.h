@@ -7,13 +7,14 @@
 #include <time.h>
 
 #include "agent/arch/instructions.h"
+#include "agent/arch/kernel_forms.h"
 #include "base/compiler.h"
 #include "base/counter.h"
 
 extern bool clock_use_tsc hidden;
 
 /* The vDSO's clock_gettime(), which makes no system call. NULL: there is none. */
-extern int (*clock_of_kernel)(clockid_t clock, struct timespec *ret) hidden;
+extern int (*clock_of_kernel)(clockid_t clock, struct kernel_time *ret) hidden;
 
 /*
  * Call before the program unmaps, moves or replaces its memory in [start, start + length). If the
@@ -52,7 +53,7 @@ static inline uint64_t clock_ticks(void)
  */
 static inline uint64_t clock_coarse(void)
 {
-	struct timespec now;
+	struct kernel_time now;
 
 	if (unlikely(!clock_of_kernel || clock_of_kernel(CLOCK_MONOTONIC_COARSE, &now)))
 		return 0;

@@ -41,7 +41,7 @@ static void *behind[LINK_MAP_REDIRECTIONS_MAX];
 static const struct loader_space *find_in_loader(const ElfW(Ehdr) * header, const ElfW(Phdr) * phdr,
 						 size_t count)
 {
-	struct link_map loader = {.l_addr = (uint64_t)header};
+	struct link_map loader = {.l_addr = (uintptr_t)header};
 	struct object_symbols symbols;
 	uint32_t index;
 
@@ -52,7 +52,8 @@ static const struct loader_space *find_in_loader(const ElfW(Ehdr) * header, cons
 		return NULL;
 	symbols = object_symbols_of(&loader);
 	index = object_symbols_next(&symbols, "_dl_debug_addr", 0);
-	return index ? *(const struct loader_space **)(symbols.bias + symbols.table[index].st_value)
+	return index ? *(const struct loader_space **)(uintptr_t)(symbols.bias +
+								  symbols.table[index].st_value)
 		     : NULL;
 }
 
@@ -71,23 +72,23 @@ static const struct loader_space *find_loader_debug(void)
 	count = getauxval(AT_PHNUM);
 	for (size_t i = 0; phdr && i < count; i++)
 		if (phdr[i].p_type == PT_PHDR) {
-			bias = (uint64_t)phdr - phdr[i].p_vaddr;
+			bias = (uintptr_t)phdr - phdr[i].p_vaddr;
 			placed = true;
 		}
-	header = (const void *)((uint64_t)phdr & -PAGE);
+	header = (const void *)(uintptr_t)((uintptr_t)phdr & -PAGE);
 	// What does not say where it is was not moved, but for a loader.
 	if (header && !placed && memcmp(header->e_ident, ELFMAG, SELFMAG) == 0 &&
 	    header->e_type == ET_DYN)
 		return find_in_loader(header, phdr, count);
 	for (size_t i = 0; phdr && i < count; i++)
 		if (phdr[i].p_type == PT_DYNAMIC)
-			dynamic = (const void *)(bias + phdr[i].p_vaddr);
+			dynamic = (const void *)(uintptr_t)(bias + phdr[i].p_vaddr);
 	for (; dynamic && dynamic->d_tag != DT_NULL; dynamic++) {
 		if (dynamic->d_tag == ARCH_DEBUG_PLACE)
 			return *(const struct loader_space **)dynamic->d_un.d_ptr;
 		if (dynamic->d_tag == ARCH_DEBUG_DISTANCE)
-			return *(const struct loader_space **)((uint64_t)dynamic +
-							       dynamic->d_un.d_val);
+			return *(const struct loader_space **)(uintptr_t)((uintptr_t)dynamic +
+									  dynamic->d_un.d_val);
 		if (dynamic->d_tag == DT_DEBUG && dynamic->d_un.d_ptr)
 			return (const void *)dynamic->d_un.d_ptr;
 	}
@@ -147,14 +148,14 @@ static const struct kernels *kernels(void)
 	phdr = header ? (const void *)((const char *)header + header->e_phoff) : NULL;
 	for (int i = 0; header && i < header->e_phnum; i++) {
 		if (phdr[i].p_type == PT_LOAD) {
-			bias = (uint64_t)header - phdr[i].p_vaddr;
-			found.start = (uint64_t)header;
-			found.end = (uint64_t)header + phdr[i].p_memsz;
+			bias = (uintptr_t)header - phdr[i].p_vaddr;
+			found.start = (uintptr_t)header;
+			found.end = (uintptr_t)header + phdr[i].p_memsz;
 		}
 	}
 	for (int i = 0; header && i < header->e_phnum; i++)
 		if (phdr[i].p_type == PT_DYNAMIC)
-			found.dynamic = (const void *)(bias + phdr[i].p_vaddr);
+			found.dynamic = (const void *)(uintptr_t)(bias + phdr[i].p_vaddr);
 	__atomic_store_n(&known, true, __ATOMIC_RELEASE);
 	return &found;
 }
@@ -168,7 +169,7 @@ static bool is_kernels(const struct link_map *map)
 /* The function itself; if it is ours by a redirection, the one that was there before. */
 static void *behind_redirection(void *function)
 {
-	for (size_t i = 0; own_code((uint64_t)function) && i < redirection_count; i++)
+	for (size_t i = 0; own_code((uintptr_t)function) && i < redirection_count; i++)
 		if (redirections[i].to == function)
 			return redirected[i];
 	return function;
@@ -182,7 +183,7 @@ static void *find_as_loader(const struct link_map *map, const char *name)
 	for (uint32_t i = object_symbols_next(&symbols, name, 0); i;
 	     i = object_symbols_next(&symbols, name, i)) {
 		const ElfW(Sym) *symbol = &symbols.table[i];
-		void *value = (void *)(symbols.bias + symbol->st_value);
+		void *value = (void *)(uintptr_t)(symbols.bias + symbol->st_value);
 
 		// The hidden bit: an old version, kept for old programs.
 		if (!object_symbols_is_function(symbol) ||
@@ -295,7 +296,7 @@ static const struct link_map *owner_of(const void *function)
 	bool behind_us = false;
 
 	for (; map; map = map->l_next) {
-		if (map->l_addr <= (uint64_t)function && (!owner || map->l_addr > owner->l_addr))
+		if (map->l_addr <= (uintptr_t)function && (!owner || map->l_addr > owner->l_addr))
 			owner = map;
 	}
 	for (map = objects_with_us(); map; map = map->l_next) {
@@ -348,7 +349,7 @@ bool link_map_range(const struct link_map *map, uint64_t *start, uint64_t *end)
  */
 static int protection_of(const struct link_map *map, const void *symbols)
 {
-	uint64_t address = (uint64_t)symbols - map->l_addr;
+	uint64_t address = (uintptr_t)symbols - map->l_addr;
 	const ElfW(Ehdr) *header = address > HIGH_ADDRESS ? NULL : header_of(map);
 	const ElfW(Phdr) * phdr;
 
@@ -376,14 +377,14 @@ static ElfW(Sym) * redirect_one(const struct object_symbols *symbols, size_t num
 		ElfW(Sym) *symbol = &symbols->table[i];
 
 		if (!object_symbols_is_function(symbol) ||
-		    symbols->bias + symbol->st_value != (uint64_t)behind[number])
+		    symbols->bias + symbol->st_value != (uintptr_t)behind[number])
 			continue;
 		if (symbol > last)
 			last = symbol;
 		if (!write)
 			continue;
 		redirected[number] = behind[number];
-		__atomic_store_n(&symbol->st_value, (uint64_t)one->to - symbols->bias,
+		__atomic_store_n(&symbol->st_value, (uintptr_t)one->to - symbols->bias,
 				 __ATOMIC_RELEASE);
 	}
 	return last;
@@ -394,7 +395,7 @@ static bool redirect_in(const struct link_map *map, const struct link_map *const
 {
 	struct object_symbols symbols = object_symbols_of(map);
 	int protection = protection_of(map, symbols.table);
-	uint64_t start = (uint64_t)symbols.table & -arch_page();
+	uint64_t start = (uintptr_t)symbols.table & -arch_page();
 	ElfW(Sym) *last = NULL, *symbol;
 
 	for (size_t i = 0; i < redirection_count; i++)
@@ -403,13 +404,13 @@ static bool redirect_in(const struct link_map *map, const struct link_map *const
 	if (!last)
 		return true;
 	if (protection == PROT_NONE ||
-	    syscall_error(sys_mprotect((void *)start, (uint64_t)(last + 1) - start,
+	    syscall_error(sys_mprotect((void *)(uintptr_t)start, (uintptr_t)(last + 1) - start,
 				       protection | PROT_WRITE)))
 		return false;
 	for (size_t i = 0; i < redirection_count; i++)
 		if (owners[i] == map)
 			redirect_one(&symbols, i, true);
-	sys_mprotect((void *)start, (uint64_t)(last + 1) - start, protection);
+	sys_mprotect((void *)(uintptr_t)start, (uintptr_t)(last + 1) - start, protection);
 	return true;
 }
 
@@ -455,14 +456,14 @@ bool link_map_passes_by(const char *symbol)
 	for (map = map ? map->l_next : NULL; map && !found; map = map->l_next)
 		if (!is_kernels(map))
 			found = find_as_loader(map, symbol);
-	return found && !own_code((uint64_t)found);
+	return found && !own_code((uintptr_t)found);
 }
 
 uint64_t link_map_program(void)
 {
 	const struct link_map *first = objects_of_program();
 
-	return first ? (uint64_t)first->l_ld : 0;
+	return first ? (uintptr_t)first->l_ld : 0;
 }
 
 bool link_map_loader_range(uint64_t *start, uint64_t *size)
@@ -476,7 +477,7 @@ bool link_map_loader_range(uint64_t *start, uint64_t *size)
 	if (!header)
 		return false;
 	phdr = (const void *)((const char *)header + header->e_phoff);
-	*start = (uint64_t)header;
+	*start = (uintptr_t)header;
 	*size = 0;
 	for (int i = 0; i < header->e_phnum; i++)
 		if (phdr[i].p_type == PT_LOAD)

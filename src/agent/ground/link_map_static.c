@@ -55,7 +55,7 @@ void *link_map_find(const char *symbol)
 {
 	for (size_t i = 0; i < ARRAY_COUNT(places); i++)
 		if (!strcmp(places[i].symbol, symbol) && places[i].distance)
-			return (void *)(mallow_behind + (uint64_t)places[i].distance);
+			return (void *)(mallow_behind + (uintptr_t)places[i].distance);
 	return NULL;
 }
 

@@ -22,7 +22,7 @@ bool lock_try(uint32_t *lock)
 
 bool lock_wait(uint32_t *lock)
 {
-	static const struct timespec nap = {.tv_nsec = NAP_NS};
+	static const struct kernel_time nap = {.tv_nsec = NAP_NS};
 
 	for (int i = 0; i < LOCK_NAPS; i++) {
 		if (lock_try(lock))

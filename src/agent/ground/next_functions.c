@@ -50,7 +50,8 @@ void next_functions_find(void)
 				  link_map_find_in("libc.so.6", "malloc") == (void *)real.malloc;
 	real.allocator_is_musl = !link_map_find("gnu_get_libc_version");
 	real.operators_are_plain = find_plain_operators();
-	real.blocks_are_apart = real.allocator_is_glibc && (real.operators_are_plain || !real.new);
+	real.blocks_are_apart = sizeof(void *) == 8 && real.allocator_is_glibc &&
+				(real.operators_are_plain || !real.new);
 	link_map_loader_range(&real.loader_start, &real.loader_size);
 	if (real.malloc && real.free)
 		__atomic_store_n(&real.ready, true, __ATOMIC_RELEASE);
@@ -77,8 +78,8 @@ void next_functions_forget(uint64_t start, uint64_t end)
 {
 	// Only operators can live in a plugin; everything else is the C library's.
 #define HOOK(name, symbol, type, parameters)                                                       \
-	if (symbol[0] == '_' && symbol[1] == 'Z' && (uint64_t)real.name >= start &&                \
-	    (uint64_t)real.name < end)                                                             \
+	if (symbol[0] == '_' && symbol[1] == 'Z' && (uintptr_t)real.name >= start &&               \
+	    (uintptr_t)real.name < end)                                                            \
 		__atomic_store_n((void **)&real.name, NULL, __ATOMIC_RELEASE);
 #include "agent/ground/hooks.def"
 #undef HOOK

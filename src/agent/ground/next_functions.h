@@ -9,10 +9,24 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "agent/arch/machine.h"
 #include "base/compiler.h"
 
 /* What signal() takes and gives. */
 typedef void signal_handler(int number);
+
+/*
+ * A file offset that functions without 64 in their name are given. Where long has 32 bits, glibc's
+ * have such a one, and musl's have one of 64 bits, in a pair of words or, on ARM, in an aligned
+ * pair.
+ */
+#if __SIZEOF_LONG__ == 8
+#define OFFSET_PARAMETER(name) int64_t name
+#define OFFSET_GIVEN(name)     (name)
+#else
+#define OFFSET_PARAMETER(name) uint32_t name, uint32_t name##_2, uint32_t name##_3
+#define OFFSET_GIVEN(name)     next_functions_offset(name, name##_2, name##_3)
+#endif
 
 struct next_functions {
 #define HOOK(name, symbol, type, parameters) type(*name) parameters;
@@ -43,6 +57,22 @@ struct next_functions {
 };
 
 extern struct next_functions real hidden;
+
+/* The offset that OFFSET_PARAMETER()s are. */
+static inline int64_t next_functions_offset(uint32_t first, uint32_t second, uint32_t third)
+{
+#ifdef ARCH_OFFSETS_ALIGNED
+	first = real.allocator_is_musl ? second : first;
+	second = third;
+#endif
+	return real.allocator_is_musl ? (int64_t)((uint64_t)second << 32 | first) : (int32_t)first;
+}
+
+/* A real function that is given such an offset, as one that is given 64 bits. */
+#define NEXT_WIDE(name)                                                                            \
+	((__typeof__(real.name##64))((sizeof(long) == 8 || real.allocator_is_musl) && real.name    \
+					     ? (void *)real.name                                   \
+					     : (void *)real.name##64))
 
 /*
  * Finds all of them. Idempotent; may be called before constructors and by several threads at once,

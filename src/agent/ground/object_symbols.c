@@ -7,7 +7,7 @@
 /* glibc relocates the pointers of a dynamic section in place; musl and the vDSO do not. */
 static void *pointer(const struct link_map *map, uint64_t value)
 {
-	return (void *)(value < map->l_addr ? value + map->l_addr : value);
+	return (void *)(uintptr_t)(value < map->l_addr ? value + map->l_addr : value);
 }
 
 struct object_symbols object_symbols_of(const struct link_map *map)

@@ -27,7 +27,7 @@ extern const char OWN_BSS_END[] __attribute__((visibility("hidden")));
 
 static inline bool own_code(uint64_t pc)
 {
-	return pc - (uint64_t)OWN_CODE_START < (uint64_t)OWN_CODE_END - (uint64_t)OWN_CODE_START;
+	return pc - (uintptr_t)OWN_CODE_START < (uintptr_t)OWN_CODE_END - (uintptr_t)OWN_CODE_START;
 }
 
 /* Takes our own frames out of a stack; returns how many are left. */

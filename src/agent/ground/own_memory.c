@@ -157,12 +157,12 @@ static void add_pages(struct own_memory *ret)
 /* Adds our static data. The code is shared with every other recorded process. */
 static void add_image(struct own_memory *ret)
 {
-	uint64_t start = bytes_round_up((uint64_t)OWN_BSS_START, arch_page());
-	uint64_t end = bytes_round_up((uint64_t)OWN_BSS_END, arch_page());
+	uint64_t start = bytes_round_up((uintptr_t)OWN_BSS_START, arch_page());
+	uint64_t end = bytes_round_up((uintptr_t)OWN_BSS_END, arch_page());
 
-	ret->virtual_size += end - start + (uint64_t)OWN_CODE_END - (uint64_t)OWN_CODE_START;
+	ret->virtual_size += end - start + (uintptr_t)OWN_CODE_END - (uintptr_t)OWN_CODE_START;
 	if (start < end)
-		ret->anonymous += own_memory_resident((const void *)start, end - start);
+		ret->anonymous += own_memory_resident((const void *)(uintptr_t)start, end - start);
 }
 
 void own_memory_measure(struct own_memory *ret)

@@ -41,7 +41,7 @@ static never_inline uint64_t choose_stretch_slow(void)
 	uint64_t chosen = ARCH_STRETCH_NEAR, none = 0, random = 0;
 
 	if (sys_getrandom(&random, sizeof(random)) != sizeof(random))
-		random = clock_ticks() ^ (uint64_t)&random >> 12; // both are different each time
+		random = clock_ticks() ^ (uintptr_t)&random >> 12; // both are different each time
 	if (sys_brk() > ARCH_STRETCH_NEAR - ARCH_STRETCH_DISTANCE)
 		chosen = ARCH_STRETCH_FAR;
 	__atomic_compare_exchange_n(&cursor, &none, random % PAGES, false, __ATOMIC_RELAXED,
@@ -120,8 +120,8 @@ static void *map_in_stretch(size_t size, int protection, int flags, int fd, uint
 			page = take_next(pages, try);
 		if (page < 0)
 			continue;
-		memory = map_at((void *)(start + (uint64_t)page * arch_page()), size, protection,
-				flags, fd, offset);
+		memory = map_at((void *)(uintptr_t)(start + (uint64_t)page * arch_page()), size,
+				protection, flags, fd, offset);
 		if (!syscall_error(memory))
 			return memory;
 		if ((long)memory != -EEXIST) {
@@ -176,10 +176,12 @@ void *own_place_map_near(uint64_t address, size_t size, int fd, uint64_t offset)
 	for (; place < start && place > NEAR_BELOW && start - place < OWN_PLACE_NEAR &&
 	       (long)memory == -EEXIST;
 	     place -= NEAR_STEP)
-		memory = map_at((void *)place, size, PROT_READ | PROT_EXEC, flags, fd, offset);
+		memory = map_at((void *)(uintptr_t)place, size, PROT_READ | PROT_EXEC, flags, fd,
+				offset);
 	for (place = start + NEAR_ABOVE; place - start < OWN_PLACE_NEAR && (long)memory == -EEXIST;
 	     place += NEAR_STEP)
-		memory = map_at((void *)place, size, PROT_READ | PROT_EXEC, flags, fd, offset);
+		memory = map_at((void *)(uintptr_t)place, size, PROT_READ | PROT_EXEC, flags, fd,
+				offset);
 	return syscall_error(memory) ? NULL : memory;
 }
 
@@ -190,7 +192,7 @@ void *own_place_map_memory(size_t size)
 
 void own_place_unmap(void *memory, size_t size)
 {
-	uint64_t offset = (uint64_t)memory - __atomic_load_n(&stretch, __ATOMIC_RELAXED);
+	uint64_t offset = (uintptr_t)memory - __atomic_load_n(&stretch, __ATOMIC_RELAXED);
 
 	if (!sys_munmap(memory, size) && offset < ARCH_STRETCH_SIZE)
 		give_back(offset / arch_page(), bytes_round_up(size, arch_page()) / arch_page());

@@ -28,7 +28,7 @@ void own_stack_prepare(void)
 
 static bool is_on_own_stack(void)
 {
-	return (uint64_t)__builtin_frame_address(0) - (uint64_t)stacks <
+	return (uintptr_t)__builtin_frame_address(0) - (uintptr_t)stacks <
 	       OWN_STACKS * OWN_STACK_SIZE;
 }
 
@@ -59,7 +59,7 @@ static int try_take_stack(void)
  */
 static void *own_stack_take(void)
 {
-	static const struct timespec nap = {.tv_nsec = NAP_NS};
+	static const struct kernel_time nap = {.tv_nsec = NAP_NS};
 
 	if (!stacks || is_on_own_stack())
 		return NULL;
@@ -114,7 +114,7 @@ void signal_bracket_begin(struct signal_bracket *bracket)
 
 void signal_bracket_end(struct signal_bracket *bracket)
 {
-	static const struct timespec now = {0};
+	static const struct kernel_time now = {0};
 	struct signal_set pending = {0};
 	uint64_t raised;
 

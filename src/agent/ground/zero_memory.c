@@ -13,7 +13,7 @@ static struct next_functions behind;
 
 static uint64_t head_of(const void *block)
 {
-	return ((const uint64_t *)block)[-1];
+	return ((const uintptr_t *)block)[-1];
 }
 
 /*
@@ -28,7 +28,8 @@ static bool is_fresh(const void *block)
 static size_t usable_size(void *block, size_t size)
 {
 	if (real.allocator_is_glibc)
-		return (head_of(block) & ~HEAD_FLAGS) - (head_of(block) & HEAD_MMAPPED ? 16 : 8);
+		return (head_of(block) & ~HEAD_FLAGS) -
+		       sizeof(uintptr_t) * (head_of(block) & HEAD_MMAPPED ? 2 : 1);
 	return real.malloc_usable_size ? real.malloc_usable_size(block) : size;
 }
 

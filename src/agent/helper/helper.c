@@ -136,7 +136,7 @@ static void fill_export(struct keeper *keeper, const char *format, int output)
 
 static void nap_shortly(void)
 {
-	static const struct timespec millisecond = {.tv_nsec = 1000000};
+	static const struct kernel_time millisecond = {.tv_nsec = 1000000};
 
 	sys_nanosleep(&millisecond);
 }

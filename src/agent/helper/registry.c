@@ -41,7 +41,7 @@ static bool is_socket(int fd, uint64_t inode)
 {
 	struct kernel_stat status = {0};
 
-	return fd > 0 && syscall_raw(SYS_fstat, fd, (long)&status, 0, 0, 0, 0) == 0 &&
+	return fd > 0 && syscall_raw(CALL_FSTAT, fd, (long)&status, 0, 0, 0, 0) == 0 &&
 	       S_ISSOCK(status.st_mode) && status.st_ino == inode;
 }
 
@@ -68,7 +68,7 @@ bool registry_is(int fd)
 void registry_pass_on(void)
 {
 	if (!process_system_calls_forbidden() && registry_is(registry_descriptor))
-		syscall_raw(SYS_fcntl, registry_descriptor, F_SETFD, 0, 0, 0, 0);
+		syscall_raw(CALL_FCNTL, registry_descriptor, F_SETFD, 0, 0, 0, 0);
 }
 
 /* Sends one datagram. It waits in the socket even if this process is killed right after. */

@@ -39,12 +39,12 @@ const char *tool_path(void)
 static void reset_handlers(void)
 {
 	// The kernel's struct sigaction, on any machine.
-	uint64_t before[5] = {0}, standard[5] = {0};
+	unsigned long before[10] = {0}, standard[10] = {0};
 	const long size = sizeof(struct signal_set);
 
 	for (int number = 1; number <= ARCH_SIGNALS; number++) {
 		if (syscall_raw(SYS_rt_sigaction, number, 0, (long)before, size, 0, 0) == 0 &&
-		    before[ARCH_ACTION_HANDLER] != (uint64_t)SIG_IGN)
+		    before[ARCH_ACTION_HANDLER] != (uintptr_t)SIG_IGN)
 			syscall_raw(SYS_rt_sigaction, number, (long)standard, 0, size, 0, 0);
 	}
 }
@@ -60,7 +60,7 @@ static void set_null(int fd)
 static void set_output(int fd)
 {
 	if (fd == OUTPUT_FD)
-		syscall_raw(SYS_fcntl, fd, F_SETFD, 0, 0, 0, 0);
+		syscall_raw(CALL_FCNTL, fd, F_SETFD, 0, 0, 0, 0);
 	else if (fd >= 0)
 		syscall_raw(SYS_dup3, fd, OUTPUT_FD, 0, 0, 0, 0);
 }
@@ -99,9 +99,9 @@ void tool_close_others(int first, int fd)
 static void keep_only(int fd)
 {
 	tool_close_others(LAST_FD + 1, fd);
-	syscall_raw(SYS_fcntl, fd, F_SETFD, 0, 0, 0, 0);
+	syscall_raw(CALL_FCNTL, fd, F_SETFD, 0, 0, 0, 0);
 	// node marks all its descriptors close-on-exec.
-	syscall_raw(SYS_fcntl, LAST_FD, F_SETFD, 0, 0, 0, 0);
+	syscall_raw(CALL_FCNTL, LAST_FD, F_SETFD, 0, 0, 0, 0);
 }
 
 /*

@@ -65,9 +65,9 @@ void allocation_measure_slow(struct thread *thread, enum trace_op operation, voi
  */
 static inline void allocation_measure_glibc(struct event *event)
 {
-	uint64_t head = ((const uint64_t *)event->address)[-1];
+	uint64_t head = ((const uintptr_t *)(uintptr_t)event->address)[-1];
 
-	event->slack = (head & ~7ull) - (head & 2 ? 16 : 8) - event->size;
+	event->slack = (head & ~7ull) - sizeof(uintptr_t) * (head & 2 ? 2 : 1) - event->size;
 	event->heap_flags =
 		(head & 2 ? TRACE_HEAP_MMAPPED : 0) | (head & 4 ? TRACE_HEAP_NON_MAIN_ARENA : 0);
 }

@@ -114,14 +114,14 @@ struct taken {
 
 static struct taken taken_memory(long number, long a, long b, long c, long d, long e)
 {
-	struct taken taken = {.address = (uint64_t)a};
+	struct taken taken = {.address = (unsigned long)a};
 
 	if (number == SYS_munmap || number == SYS_mprotect || number == SYS_pkey_mprotect ||
-	    number == SYS_mremap || (number == SYS_mmap && d & MAP_FIXED))
-		taken.size = (uint64_t)b;
+	    number == SYS_mremap || (number == CALL_MMAP && d & MAP_FIXED))
+		taken.size = (unsigned long)b;
 	if (number == SYS_mremap && d & MREMAP_FIXED) {
-		taken.target = (uint64_t)e;
-		taken.target_size = (uint64_t)c;
+		taken.target = (unsigned long)e;
+		taken.target_size = (unsigned long)c;
 	}
 	return taken;
 }
@@ -140,7 +140,7 @@ static long call_kernel(long number, long a, long b, long c, long d, long e, lon
 }
 
 /* The same that hooks/file.c does for functions of the C library. */
-static void before_cut(long number, long a, long b, long c)
+static void before_cut(long number, long a, long b, long c, long d)
 {
 #ifdef SYS_open // newer architectures have openat alone
 	if (number == SYS_creat || (number == SYS_open && b & O_TRUNC))
@@ -152,6 +152,14 @@ static void before_cut(long number, long a, long b, long c)
 		file_cut_prepare(AT_FDCWD, (const char *)a, (uint64_t)b);
 	else if (number == SYS_ftruncate)
 		file_cut_prepare((int)a, NULL, (uint64_t)b);
+#ifdef SYS_truncate64 // where words have 32 bits
+	uint64_t length = OFFSET_OF(b, c, d);
+
+	if (number == SYS_truncate64)
+		file_cut_prepare(AT_FDCWD, (const char *)a, length);
+	else if (number == SYS_ftruncate64)
+		file_cut_prepare((int)a, NULL, length);
+#endif
 }
 
 /* libseccomp and most programs install filters by syscall(). It may also fork, or unmap. */
@@ -166,9 +174,9 @@ long hook_syscall(long number, long a, long b, long c, long d, long e, long f)
 	if (number == SYS_seccomp && installs_filter(a, (const void *)c))
 		prepared = seccomp_prepare(a == SECCOMP_SET_MODE_STRICT ? SECCOMP_STRICT
 									: SECCOMP_FILTER);
-	before_cut(number, a, b, c);
+	before_cut(number, a, b, c, d);
 	if (number == SYS_munmap || number == SYS_mremap)
-		clock_memory_leaves((uint64_t)a, (uint64_t)b);
+		clock_memory_leaves((unsigned long)a, (unsigned long)b);
 	if (real.syscall && copies_process(number, a))
 		result = copy_process(number, a, b, c, d, e, f);
 	else if (real.syscall)

@@ -91,31 +91,34 @@ void *hook_freopen64(const char *path, const char *mode, void *stream)
 	return (real.freopen64 ?: real.freopen)(path, mode, stream);
 }
 
-static void before_cut(int fd, const char *path, long length)
+static void before_cut(int fd, const char *path, int64_t length)
 {
-	hooks_resolve();
 	if (length >= 0)
 		file_cut_prepare(fd, path, (uint64_t)length);
 }
 
-int hook_truncate(const char *path, long length)
+int hook_truncate64(const char *path, int64_t length)
 {
+	hooks_resolve();
 	before_cut(AT_FDCWD, path, length);
-	return (real.truncate ?: real.truncate64)(path, length);
+	return NEXT_WIDE(truncate)(path, length);
 }
 
-int hook_truncate64(const char *path, long length)
+int hook_truncate(const char *path, OFFSET_PARAMETER(length))
 {
-	return hook_truncate(path, length);
+	hooks_resolve();
+	return hook_truncate64(path, OFFSET_GIVEN(length));
 }
 
-int hook_ftruncate(int fd, long length)
+int hook_ftruncate64(int fd, int64_t length)
 {
+	hooks_resolve();
 	before_cut(fd, NULL, length);
-	return (real.ftruncate ?: real.ftruncate64)(fd, length);
+	return NEXT_WIDE(ftruncate)(fd, length);
 }
 
-int hook_ftruncate64(int fd, long length)
+int hook_ftruncate(int fd, OFFSET_PARAMETER(length))
 {
-	return hook_ftruncate(fd, length);
+	hooks_resolve();
+	return hook_ftruncate64(fd, OFFSET_GIVEN(length));
 }

@@ -44,7 +44,7 @@ void hooks_libraries_come_slow(void)
 {
 	if (process_system_calls_forbidden())
 		return;
-	if (!real.new &&link_map_passes_by("_Znwm"))
+	if (!real.new &&link_map_passes_by("_Znw" CXX_SIZE))
 		redirect_libraries();
 	patch_look();
 	thread_do(tell_libraries);

@@ -20,12 +20,12 @@ static inline void hooks_resolve(void)
 
 /*
  * A C program may load C++ libraries, which must find our operators. When glibc's loader has mapped
- * all that it opens, and bound nothing yet, it calls calloc(n, 24) for the versions of each library
- * (struct r_found_version). That is the moment to look for such libraries, and to define all as
- * modules: the loader holds its lock, so its list of objects stays as it is. In other calls, at a
- * thread's start for instance, the loader does not hold the lock.
+ * all that it opens, and bound nothing yet, it calls calloc(n, 24 or 16) for the versions of each
+ * library (struct r_found_version). That is the moment to look for such libraries, and to define
+ * all as modules: the loader holds its lock, so its list of objects stays as it is. In other calls,
+ * at a thread's start for instance, the loader does not hold the lock.
  */
-#define HOOKS_LOADERS_VERSION 24
+#define HOOKS_LOADERS_VERSION (2 * sizeof(void *) + 8)
 
 void hooks_libraries_come_slow(void);
 

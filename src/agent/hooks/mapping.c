@@ -28,23 +28,23 @@ static void write_out(struct thread *thread, struct guard_call *call,
 	guard_leave(thread, call);
 }
 
-typedef void *map_function(void *, size_t, int, int, int, long);
+typedef void *map_function(void *, size_t, int, int, int, int64_t);
 
 static void *map_as(struct guard_call *call, map_function *behind, void *address, size_t length,
-		    int protection, int flags, int fd, long offset)
+		    int protection, int flags, int fd, int64_t offset)
 {
 	struct thread *thread = guard_enter(call);
 	size_t replaced = flags & MAP_FIXED ? length : 0;
 	struct fact_record record;
 	void *result;
 
-	clock_memory_leaves((uint64_t)address, replaced);
-	unwind_memory_changes((uint64_t)address, replaced);
+	clock_memory_leaves((uintptr_t)address, replaced);
+	unwind_memory_changes((uintptr_t)address, replaced);
 	result = behind(address, length, protection, flags, fd, offset);
-	unwind_memory_changed((uint64_t)address, replaced);
+	unwind_memory_changed((uintptr_t)address, replaced);
 	record = mapping_record(TRACE_RECORD_MMAP);
-	fact_record_add(&record, (uint64_t)address);
-	fact_record_add(&record, (uint64_t)result);
+	fact_record_add(&record, (uintptr_t)address);
+	fact_record_add(&record, (uintptr_t)result);
 	fact_record_add(&record, length);
 	fact_record_add(&record, (uint64_t)(uint32_t)protection);
 	fact_record_add(&record, arch_mapping_flags((uint32_t)flags));
@@ -57,21 +57,23 @@ static void *map_as(struct guard_call *call, map_function *behind, void *address
 	return result;
 }
 
-void *hook_mmap(void *address, size_t length, int protection, int flags, int fd, long offset)
+void *hook_mmap(void *address, size_t length, int protection, int flags, int fd,
+		OFFSET_PARAMETER(offset))
 {
 	GUARD_CALL(call);
 
 	hooks_resolve();
-	return map_as(&call, real.mmap, address, length, protection, flags, fd, offset);
+	return map_as(&call, NEXT_WIDE(mmap), address, length, protection, flags, fd,
+		      OFFSET_GIVEN(offset));
 }
 
-void *hook_mmap64(void *address, size_t length, int protection, int flags, int fd, long offset)
+void *hook_mmap64(void *address, size_t length, int protection, int flags, int fd, int64_t offset)
 {
 	GUARD_CALL(call);
 
 	hooks_resolve();
-	return map_as(&call, real.mmap64 ? real.mmap64 : real.mmap, address, length, protection,
-		      flags, fd, offset);
+	return map_as(&call, real.mmap64 ?: NEXT_WIDE(mmap), address, length, protection, flags, fd,
+		      offset);
 }
 
 int hook_munmap(void *address, size_t length)
@@ -83,11 +85,11 @@ int hook_munmap(void *address, size_t length)
 
 	hooks_resolve();
 	thread = guard_enter(&call);
-	clock_memory_leaves((uint64_t)address, length);
-	unwind_memory_changes((uint64_t)address, length);
+	clock_memory_leaves((uintptr_t)address, length);
+	unwind_memory_changes((uintptr_t)address, length);
 	result = real.munmap(address, length);
-	unwind_memory_changed((uint64_t)address, length);
-	fact_record_add(&record, (uint64_t)address);
+	unwind_memory_changed((uintptr_t)address, length);
+	fact_record_add(&record, (uintptr_t)address);
 	fact_record_add(&record, length);
 	if (result == 0)
 		write_out(thread, &call, &record);
@@ -113,16 +115,16 @@ void *hook_mremap(void *address, size_t old_length, size_t length, int flags, ..
 	hooks_resolve();
 	thread = guard_enter(&call);
 	record = mapping_record(TRACE_RECORD_MREMAP);
-	clock_memory_leaves((uint64_t)address, old_length);
-	clock_memory_leaves((uint64_t)target, replaced);
-	unwind_memory_changes((uint64_t)address, old_length);
-	unwind_memory_changes((uint64_t)target, replaced);
+	clock_memory_leaves((uintptr_t)address, old_length);
+	clock_memory_leaves((uintptr_t)target, replaced);
+	unwind_memory_changes((uintptr_t)address, old_length);
+	unwind_memory_changes((uintptr_t)target, replaced);
 	result = real.mremap(address, old_length, length, flags, target);
-	unwind_memory_changed((uint64_t)address, old_length);
-	unwind_memory_changed((uint64_t)target, replaced);
-	fact_record_add(&record, (uint64_t)address);
+	unwind_memory_changed((uintptr_t)address, old_length);
+	unwind_memory_changed((uintptr_t)target, replaced);
+	fact_record_add(&record, (uintptr_t)address);
 	fact_record_add(&record, old_length);
-	fact_record_add(&record, (uint64_t)result);
+	fact_record_add(&record, (uintptr_t)result);
 	fact_record_add(&record, length);
 	fact_record_add(&record, (uint64_t)(uint32_t)flags);
 	if (result != MAP_FAILED)
@@ -138,13 +140,13 @@ int hook_mprotect(void *address, size_t length, int protection)
 	long result;
 
 	hooks_resolve();
-	unwind_memory_changes((uint64_t)address, taken);
+	unwind_memory_changes((uintptr_t)address, taken);
 	if (real.mprotect)
 		result = real.mprotect(address, length, protection);
 	else
 		result = next_functions_return(
 			syscall6(SYS_mprotect, (long)address, (long)length, protection, 0, 0, 0));
-	unwind_memory_changed((uint64_t)address, taken);
+	unwind_memory_changed((uintptr_t)address, taken);
 	return (int)result;
 }
 
@@ -154,13 +156,13 @@ int hook_pkey_mprotect(void *address, size_t length, int protection, int key)
 	long result;
 
 	hooks_resolve();
-	unwind_memory_changes((uint64_t)address, length);
+	unwind_memory_changes((uintptr_t)address, length);
 	if (real.pkey_mprotect)
 		result = real.pkey_mprotect(address, length, protection, key);
 	else
 		result = next_functions_return(syscall6(SYS_pkey_mprotect, (long)address,
 							(long)length, protection, key, 0, 0));
-	unwind_memory_changed((uint64_t)address, length);
+	unwind_memory_changed((uintptr_t)address, length);
 	return (int)result;
 }
 
@@ -186,7 +188,7 @@ int hook_brk(void *address)
 	before = real.sbrk ? real.sbrk(0) : address; // the C library's malloc moves it, too
 	result = real.brk(address);
 	if (result == 0)
-		write_break(thread, &call, (char *)address - (char *)before, (uint64_t)address);
+		write_break(thread, &call, (char *)address - (char *)before, (uintptr_t)address);
 	else
 		guard_leave(thread, &call);
 	return result;
@@ -203,7 +205,7 @@ void *hook_sbrk(long increment)
 	result = real.sbrk(increment);
 	// sbrk(0) only asks.
 	if (result != (void *)-1 && increment)
-		write_break(thread, &call, increment, (uint64_t)result + (uint64_t)increment);
+		write_break(thread, &call, increment, (uintptr_t)result + (uint64_t)increment);
 	else
 		guard_leave(thread, &call);
 	return result;

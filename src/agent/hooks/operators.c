@@ -28,7 +28,7 @@ static void *allocate_plain(size_t size)
  */
 static void *by_new(size_t size)
 {
-	void *(*new)(size_t size) = link_map_find_first("_Znwm");
+	void *(*new)(size_t size) = link_map_find_first("_Znw" CXX_SIZE);
 
 	return new ? new (size) : allocate_plain(size);
 }
@@ -143,21 +143,22 @@ static void *allocate_aligned(size_t size, size_t alignment)
 		return name##_otherwise arguments;                                                 \
 	}
 
-DEFINE_NEW(new, "_Znwm", NEW, (size_t size), (size), 0, allocate_plain(size))
-DEFINE_NEW(new_array, "_Znam", NEW_ARRAY, (size_t size), (size), 0, by_new(size))
-DEFINE_NEW(new_nothrow, "_ZnwmRKSt9nothrow_t", NEW_NOTHROW, (size_t size, const void *nothrow),
-	   (size, nothrow), 0, by_new(size))
-DEFINE_NEW(new_array_nothrow, "_ZnamRKSt9nothrow_t", NEW_ARRAY_NOTHROW,
+DEFINE_NEW(new, "_Znw" CXX_SIZE, NEW, (size_t size), (size), 0, allocate_plain(size))
+DEFINE_NEW(new_array, "_Zna" CXX_SIZE, NEW_ARRAY, (size_t size), (size), 0, by_new(size))
+DEFINE_NEW(new_nothrow, "_Znw" CXX_SIZE "RKSt9nothrow_t", NEW_NOTHROW,
 	   (size_t size, const void *nothrow), (size, nothrow), 0, by_new(size))
-DEFINE_NEW(new_aligned, "_ZnwmSt11align_val_t", NEW_ALIGNED, (size_t size, size_t alignment),
-	   (size, alignment), alignment, allocate_aligned(size, alignment))
-DEFINE_NEW(new_array_aligned, "_ZnamSt11align_val_t", NEW_ARRAY_ALIGNED,
+DEFINE_NEW(new_array_nothrow, "_Zna" CXX_SIZE "RKSt9nothrow_t", NEW_ARRAY_NOTHROW,
+	   (size_t size, const void *nothrow), (size, nothrow), 0, by_new(size))
+DEFINE_NEW(new_aligned, "_Znw" CXX_SIZE "St11align_val_t", NEW_ALIGNED,
 	   (size_t size, size_t alignment), (size, alignment), alignment,
 	   allocate_aligned(size, alignment))
-DEFINE_NEW(new_aligned_nothrow, "_ZnwmSt11align_val_tRKSt9nothrow_t", NEW_ALIGNED_NOTHROW,
-	   (size_t size, size_t alignment, const void *nothrow), (size, alignment, nothrow),
-	   alignment, allocate_aligned(size, alignment))
-DEFINE_NEW(new_array_aligned_nothrow, "_ZnamSt11align_val_tRKSt9nothrow_t",
+DEFINE_NEW(new_array_aligned, "_Zna" CXX_SIZE "St11align_val_t", NEW_ARRAY_ALIGNED,
+	   (size_t size, size_t alignment), (size, alignment), alignment,
+	   allocate_aligned(size, alignment))
+DEFINE_NEW(new_aligned_nothrow, "_Znw" CXX_SIZE "St11align_val_tRKSt9nothrow_t",
+	   NEW_ALIGNED_NOTHROW, (size_t size, size_t alignment, const void *nothrow),
+	   (size, alignment, nothrow), alignment, allocate_aligned(size, alignment))
+DEFINE_NEW(new_array_aligned_nothrow, "_Zna" CXX_SIZE "St11align_val_tRKSt9nothrow_t",
 	   NEW_ARRAY_ALIGNED_NOTHROW, (size_t size, size_t alignment, const void *nothrow),
 	   (size, alignment, nothrow), alignment, allocate_aligned(size, alignment))
 
@@ -227,8 +228,8 @@ DEFINE_DELETE(delete_nothrow, "_ZdlPvRKSt9nothrow_t", DELETE, (void *block, cons
 	      (block, nothrow))
 DEFINE_DELETE(delete_array_nothrow, "_ZdaPvRKSt9nothrow_t", DELETE_ARRAY,
 	      (void *block, const void *nothrow), (block, nothrow))
-DEFINE_DELETE(delete_sized, "_ZdlPvm", DELETE, (void *block, size_t size), (block, size))
-DEFINE_DELETE(delete_array_sized, "_ZdaPvm", DELETE_ARRAY, (void *block, size_t size),
+DEFINE_DELETE(delete_sized, "_ZdlPv" CXX_SIZE, DELETE, (void *block, size_t size), (block, size))
+DEFINE_DELETE(delete_array_sized, "_ZdaPv" CXX_SIZE, DELETE_ARRAY, (void *block, size_t size),
 	      (block, size))
 DEFINE_DELETE(delete_aligned, "_ZdlPvSt11align_val_t", DELETE, (void *block, size_t alignment),
 	      (block, alignment))
@@ -238,7 +239,7 @@ DEFINE_DELETE(delete_aligned_nothrow, "_ZdlPvSt11align_val_tRKSt9nothrow_t", DEL
 	      (void *block, size_t alignment, const void *nothrow), (block, alignment, nothrow))
 DEFINE_DELETE(delete_array_aligned_nothrow, "_ZdaPvSt11align_val_tRKSt9nothrow_t", DELETE_ARRAY,
 	      (void *block, size_t alignment, const void *nothrow), (block, alignment, nothrow))
-DEFINE_DELETE(delete_sized_aligned, "_ZdlPvmSt11align_val_t", DELETE,
+DEFINE_DELETE(delete_sized_aligned, "_ZdlPv" CXX_SIZE "St11align_val_t", DELETE,
 	      (void *block, size_t size, size_t alignment), (block, size, alignment))
-DEFINE_DELETE(delete_array_sized_aligned, "_ZdaPvmSt11align_val_t", DELETE_ARRAY,
+DEFINE_DELETE(delete_array_sized_aligned, "_ZdaPv" CXX_SIZE "St11align_val_t", DELETE_ARRAY,
 	      (void *block, size_t size, size_t alignment), (block, size, alignment))

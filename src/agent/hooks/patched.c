@@ -55,8 +55,8 @@ static inline uint64_t alignment_in(const struct patched_call *call)
 static inline void *block_of(const struct patched_call *call, uint64_t result)
 {
 	if (unlikely(call->patched->function->stores))
-		return (uint32_t)result ? NULL : *(void **)argument(call, 1);
-	return (void *)result;
+		return (uint32_t)result ? NULL : *(void **)(uintptr_t)argument(call, 1);
+	return (void *)(uintptr_t)result;
 }
 
 /* Makes the block. *block: what is recorded. */
@@ -182,7 +182,7 @@ static uint64_t hook_resizes(const struct patched_call *made)
 	enum trace_op operation = made->patched->operation == TRACE_OP_REALLOCARRAY_NULL
 					  ? TRACE_OP_REALLOCARRAY
 					  : TRACE_OP_REALLOC;
-	void *old = (void *)argument(made, made->patched->function->pointer);
+	void *old = (void *)(uintptr_t)argument(made, made->patched->function->pointer);
 	const struct patched *outer;
 	struct thread *thread;
 	uint64_t start, result;
@@ -195,7 +195,8 @@ static uint64_t hook_resizes(const struct patched_call *made)
 		admission_hold(&thread->admission);
 	result = function_behind(made);
 	leave_function(thread, &call, outer);
-	allocation_resized(thread, &call, operation, old, (void *)result, size_in(made), start);
+	allocation_resized(thread, &call, operation, old, (void *)(uintptr_t)result, size_in(made),
+			   start);
 	return result;
 }
 
@@ -246,7 +247,7 @@ static never_inline uint64_t frees_otherwise(const struct patched_call *made, vo
 
 static uint64_t hook_frees(const struct patched_call *call)
 {
-	void *block = (void *)argument(call, call->patched->function->pointer);
+	void *block = (void *)(uintptr_t)argument(call, call->patched->function->pointer);
 
 	// What is handed over may call other hooks.
 	if (!block || (unlikely(live_way) && call->patched->entry && live_passes_over_end(block)))

@@ -21,7 +21,7 @@
 #define PATH_MOST  1024
 #define EXECUTABLE 1 /* access() */
 #define NOSUID     2 /* ST_NOSUID */
-#define OURS       (ELFCLASS64 | ELFDATA2LSB << 8 | (uint32_t)ARCH_ELF_MACHINE << 16)
+#define OURS       (ARCH_ELF_CLASS | ELFDATA2LSB << 8 | (uint32_t)ARCH_ELF_MACHINE << 16)
 
 /* Static, because stacks are small. Under the lock. A fork may leave it locked in the child. */
 static struct {
@@ -39,7 +39,7 @@ static bool gains_privilege(int fd, const struct kernel_stat *status)
 	bool other_user = status->st_mode & S_ISUID && status->st_uid != uid;
 	bool other_group =
 		status->st_mode & S_ISGID && status->st_mode & S_IXGRP && status->st_gid != gid;
-	struct statfs fs = {0};
+	struct kernel_statfs fs = {0};
 
 	if (!other_user && !other_group &&
 	    (!uid || syscall6(SYS_fgetxattr, fd, (long)"security.capability", 0, 0, 0, 0) <= 0))

@@ -148,8 +148,8 @@ static bool start_first(void)
 		.allocate = own_pages_allocate,
 		.dl_find_object = real.dl_find_object ? find_object : NULL,
 		.run = signal_bracket_run_quiet,
-		.hooks_start = (uint64_t)OWN_CODE_START,
-		.hooks_end = (uint64_t)OWN_CODE_END,
+		.hooks_start = (uintptr_t)OWN_CODE_START,
+		.hooks_end = (uintptr_t)OWN_CODE_END,
 		.original = patch_original,
 		.forgot = empty_caches,
 		// The name of the executable, which the kernel puts at the very end of the main

@@ -133,7 +133,8 @@ static void watch_end(struct thread *thread)
 					 : 1,
 				 __ATOMIC_RELEASE);
 	if (__atomic_load_n(&end_key_state, __ATOMIC_ACQUIRE) == 2)
-		kept_call((void *)real.pthread_setspecific, (void *)(uint64_t)end_key, thread);
+		kept_call((void *)real.pthread_setspecific, (void *)(uintptr_t)(uint64_t)end_key,
+			  thread);
 }
 
 void thread_do(void (*work)(struct thread *thread))

@@ -97,7 +97,7 @@ static bool wants_full(const struct block_table *table, const uint32_t *head,
 
 	// The region before the first one of a leaf is not known.
 	if (!look->groups)
-		return size <= CLOSE_SIZE && (uint64_t)head % LIVE_LEAF_SIZE &&
+		return size <= CLOSE_SIZE && (uintptr_t)head % LIVE_LEAF_SIZE &&
 		       is_crowded(table, __atomic_load_n(head - 1, __ATOMIC_ACQUIRE));
 	return look->groups == 1 && look->bytes + size <= (uint64_t)CLOSE_SIZE * 4;
 }

@@ -1,6 +1,5 @@
 #include "agent/patch/patch_file.h"
 
-#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <link.h>
@@ -33,7 +32,7 @@ static const ElfW(Ehdr) * header_of(const struct patch_file *file)
 	const ElfW(Ehdr) *header = part(file, 0, sizeof(*header));
 
 	return header && !memcmp(header->e_ident, ELFMAG, SELFMAG) &&
-			       header->e_ident[EI_CLASS] == ELFCLASS64 &&
+			       header->e_ident[EI_CLASS] == ARCH_ELF_CLASS &&
 			       header->e_machine == EM_X86_64
 		       ? header
 		       : NULL;

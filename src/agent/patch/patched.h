@@ -48,9 +48,9 @@ struct patched {
  */
 static inline uint64_t patched_handed_over(const struct patched_call *call)
 {
-	uint64_t (*function)(void *argument) = (uint64_t(*)(void *))call->arguments[0];
+	uint64_t (*function)(void *argument) = (uint64_t(*)(void *))(uintptr_t)call->arguments[0];
 
-	return function((void *)call->arguments[1]);
+	return function((void *)(uintptr_t)call->arguments[1]);
 }
 
 #endif

@@ -1,6 +1,6 @@
 #include "agent/record/build_id.h"
 
-#include <elf.h>
+#include <link.h>
 
 #include "agent/ground/libc.h"
 #include "agent/unwind/unwind.h"
@@ -11,8 +11,8 @@
 /* A note is a header, then a name and a description, each padded to 4 bytes. */
 size_t build_id_in_notes(const uint8_t *notes, size_t size, const uint8_t **ret)
 {
-	while (size >= sizeof(Elf64_Nhdr)) {
-		const Elf64_Nhdr *note = (const void *)notes;
+	while (size >= sizeof(ElfW(Nhdr))) {
+		const ElfW(Nhdr) *note = (const void *)notes;
 		size_t name = bytes_round_up(note->n_namesz, 4);
 		size_t description = bytes_round_up(note->n_descsz, 4);
 		size_t whole = sizeof(*note) + name + description;
@@ -32,15 +32,15 @@ size_t build_id_in_notes(const uint8_t *notes, size_t size, const uint8_t **ret)
 
 size_t build_id_of_module(const struct unwind_module *module, const uint8_t **ret)
 {
-	const Elf64_Ehdr *header = (const void *)module->start;
-	const Elf64_Phdr *phdr;
+	const ElfW(Ehdr) *header = (const void *)(uintptr_t)module->start;
+	const ElfW(Phdr) * phdr;
 
 	// Tools that patch files move the program headers to the file's end, which is not in memory
 	// there.
 	if (memcmp(header->e_ident, ELFMAG, SELFMAG) || header->e_phentsize != sizeof(*phdr) ||
 	    header->e_phoff + header->e_phnum * sizeof(*phdr) > MODULE_PAGE)
 		return 0;
-	phdr = (const void *)(module->start + header->e_phoff);
+	phdr = (const void *)(uintptr_t)(module->start + header->e_phoff);
 	for (int i = 0; i < header->e_phnum; i++) {
 		uint64_t start = module->bias + phdr[i].p_vaddr;
 		size_t size;
@@ -48,7 +48,7 @@ size_t build_id_of_module(const struct unwind_module *module, const uint8_t **re
 		if (phdr[i].p_type != PT_NOTE || start < module->start ||
 		    phdr[i].p_memsz > module->end - start)
 			continue;
-		size = build_id_in_notes((const void *)start, phdr[i].p_memsz, ret);
+		size = build_id_in_notes((const void *)(uintptr_t)start, phdr[i].p_memsz, ret);
 		if (size)
 			return size;
 	}

@@ -26,7 +26,7 @@ static void make_private(void *memory, size_t size)
 /* Waits for threads that append or change mappings. They see that the recording has stopped. */
 static void wait_for_others(const struct file *file)
 {
-	static const struct timespec nap = {.tv_nsec = 100000};
+	static const struct kernel_time nap = {.tv_nsec = 100000};
 
 	for (int i = 0; i < WAITS_MAX && __atomic_load_n(&file->changing, __ATOMIC_SEQ_CST); i++)
 		sys_nanosleep(&nap);

@@ -60,7 +60,7 @@ static void leave_out(uint64_t *values, enum field field, uint64_t bytes)
 /* The field that counts the slots: on tmpfs, shared mappings are not counted as a file's. */
 static enum field field_of_slots(void)
 {
-	struct statfs system = {0};
+	struct kernel_statfs system = {0};
 
 	return sys_fstatfs(recording->file.fd, &system) == 0 && system.f_type == TMPFS_MAGIC
 		       ? FIELD_SHARED

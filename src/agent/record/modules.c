@@ -198,7 +198,7 @@ static uint32_t add_module(struct thread *thread, struct modules *modules,
 		.next = modules->loaded,
 	};
 	if (sink->watch && module->link_map)
-		sink->watch((uint64_t)module->link_map);
+		sink->watch((uintptr_t)module->link_map);
 	// Published after its record is committed: a kill in between leaves no id without a record.
 	modules->count = id;
 	__atomic_store_n(&modules->loaded, id, __ATOMIC_RELEASE);
@@ -229,7 +229,7 @@ static uint32_t module_of(struct thread *thread, uint64_t pc)
 static bool is_known(const struct modules *modules, const struct link_map *map,
 		     struct unwind_module *ret)
 {
-	if (!unwind_module_at((uint64_t)map->l_ld, ret) || ret->link_map != map) {
+	if (!unwind_module_at((uintptr_t)map->l_ld, ret) || ret->link_map != map) {
 		*ret = (struct unwind_module){
 			.bias = map->l_addr,
 			.path = map->l_name,

@@ -46,7 +46,7 @@ void recording_file_make_id(uint8_t id[16])
 	// Without the system call (old kernels, seccomp filters): times and addresses are different
 	// enough.
 	uint64_t parts[2] = {clock_realtime_ns() ^ clock_ticks() << 32,
-			     (uint64_t)sys_getpid() << 32 ^ (uint64_t)id};
+			     (uint64_t)sys_getpid() << 32 ^ (uintptr_t)id};
 	memcpy(id, parts, 16);
 }
 

@@ -18,26 +18,26 @@ static void make_write(void *argument)
 				 {(void *)write->rest, write->size - sizeof(write->head)}};
 	struct kernel_stat status;
 
-	write->result = syscall_raw(SYS_fstat, write->fd, (long)&status, 0, 0, 0, 0);
+	write->result = syscall_raw(CALL_FSTAT, write->fd, (long)&status, 0, 0, 0, 0);
 	if (write->result == 0)
 		write->result = status.st_dev != write->device || status.st_ino != write->inode
 					? -EBADF
 					: syscall_raw(SYS_pwritev, write->fd, (long)parts, 2,
-						      (long)write->offset, 0, 0);
+						      OFFSET_HALVES(write->offset), 0);
 	__atomic_store_n(&write->done, 1, __ATOMIC_RELEASE);
-	syscall_raw(SYS_futex, (long)&write->done, FUTEX_WAKE_PRIVATE, 1, 0, 0, 0);
+	syscall_raw(CALL_FUTEX, (long)&write->done, FUTEX_WAKE_PRIVATE, 1, 0, 0, 0);
 	for (;;)
 		syscall_raw(SYS_exit, 0, 0, 0, 0, 0, 0);
 }
 
 bool timed_write_wait(struct timed_write *write)
 {
-	static const struct timespec most = {.tv_nsec = WAIT_NS};
+	static const struct kernel_time most = {.tv_nsec = WAIT_NS};
 	int pid;
 
 	// All signals are blocked, so the call returns early only because the word has changed.
 	if (!timed_write_is_done(write))
-		syscall6(SYS_futex, (long)&write->done, FUTEX_WAIT_PRIVATE, 0, (long)&most, 0, 0);
+		syscall6(CALL_FUTEX, (long)&write->done, FUTEX_WAIT_PRIVATE, 0, (long)&most, 0, 0);
 	if (!timed_write_is_done(write))
 		return false;
 	// Its stack lies in the struct. Somebody else may have waited for it.

@@ -1,6 +1,6 @@
 #include "agent/report/symbol_file.h"
 
-#include <elf.h>
+#include <link.h>
 
 #include "agent/arch/syscall.h"
 #include "agent/ground/libc.h"
@@ -14,7 +14,7 @@ struct reading {
 	int fd;
 	uint64_t size;
 	struct report_memory *memory;
-	Elf64_Ehdr header;
+	ElfW(Ehdr) header;
 };
 
 /* Reads a part of the file into memory. NULL: the file is too short, or there is no memory. */
@@ -38,11 +38,11 @@ static const void *read_part(const struct reading *reading, uint64_t offset, uin
 
 static bool read_header(struct reading *reading)
 {
-	const Elf64_Ehdr *header = read_part(reading, 0, sizeof(*header));
+	const ElfW(Ehdr) *header = read_part(reading, 0, sizeof(*header));
 
 	if (!header || memcmp(header->e_ident, ELFMAG, SELFMAG) ||
-	    header->e_ident[EI_CLASS] != ELFCLASS64 || header->e_phentsize != sizeof(Elf64_Phdr) ||
-	    header->e_shentsize != sizeof(Elf64_Shdr))
+	    header->e_ident[EI_CLASS] != ARCH_ELF_CLASS ||
+	    header->e_phentsize != sizeof(ElfW(Phdr)) || header->e_shentsize != sizeof(ElfW(Shdr)))
 		return false;
 	reading->header = *header;
 	return true;
@@ -50,7 +50,7 @@ static bool read_header(struct reading *reading)
 
 static bool has_build_id(const struct reading *reading, const uint8_t *build_id, size_t size)
 {
-	const Elf64_Phdr *phdr = read_part(reading, reading->header.e_phoff,
+	const ElfW(Phdr) *phdr = read_part(reading, reading->header.e_phoff,
 					   reading->header.e_phnum * sizeof(*phdr));
 
 	for (unsigned int i = 0; phdr && i < reading->header.e_phnum; i++) {
@@ -65,19 +65,19 @@ static bool has_build_id(const struct reading *reading, const uint8_t *build_id,
 	return false;
 }
 
-static const Elf64_Shdr *find_section(const struct reading *reading, const Elf64_Shdr *sections,
-				      uint32_t type)
+static const ElfW(Shdr) *
+	find_section(const struct reading *reading, const ElfW(Shdr) * sections, uint32_t type)
 {
 	for (unsigned int i = 0; i < reading->header.e_shnum; i++)
 		if (sections[i].sh_type == type && sections[i].sh_link < reading->header.e_shnum &&
-		    sections[i].sh_entsize == sizeof(Elf64_Sym))
+		    sections[i].sh_entsize == sizeof(ElfW(Sym)))
 			return &sections[i];
 	return NULL;
 }
 
 static bool is_before(const void *a, const void *b, int by)
 {
-	const Elf64_Sym *first = a, *second = b;
+	const ElfW(Sym) *first = a, *second = b;
 
 	// If a function has several names the last one is found: a global one, if there is one.
 	if (first->st_value != second->st_value)
@@ -87,7 +87,7 @@ static bool is_before(const void *a, const void *b, int by)
 	return first < second;
 }
 
-static bool is_function(const struct symbol_file *file, const Elf64_Sym *symbol)
+static bool is_function(const struct symbol_file *file, const ElfW(Sym) * symbol)
 {
 	int type = ELF64_ST_TYPE(symbol->st_info);
 
@@ -97,10 +97,10 @@ static bool is_function(const struct symbol_file *file, const Elf64_Sym *symbol)
 
 static void read_symbols(struct symbol_file *file, const struct reading *reading)
 {
-	const Elf64_Shdr *sections = read_part(reading, reading->header.e_shoff,
+	const ElfW(Shdr) *sections = read_part(reading, reading->header.e_shoff,
 					       reading->header.e_shnum * sizeof(*sections));
-	const Elf64_Shdr *table, *names;
-	const Elf64_Sym *symbols;
+	const ElfW(Shdr) * table, *names;
+	const ElfW(Sym) * symbols;
 	size_t count;
 
 	table = sections ? find_section(reading, sections, SHT_SYMTAB) : NULL;
@@ -146,9 +146,9 @@ void symbol_file_read(struct symbol_file *file, const char *path, const uint8_t 
 
 const char *symbol_file_find(const struct symbol_file *file, uint64_t address, uint64_t *offset)
 {
-	const Elf64_Sym *const *functions = (const void *)file->functions;
+	const ElfW(Sym) *const *functions = (const void *)file->functions;
 	size_t behind = first_where(i, 0, file->count, functions[i]->st_value > address);
-	const Elf64_Sym *symbol;
+	const ElfW(Sym) * symbol;
 
 	if (!behind)
 		return NULL;

@@ -16,7 +16,7 @@
 struct symbol_file {
 	const char *names;
 	size_t names_size;
-	const void **functions; /* const Elf64_Sym, by address */
+	const void **functions; /* const ElfW(Sym), by address */
 	size_t count;
 };
 

@@ -14,6 +14,8 @@
  *	arch_return_word()	the word that a pc was read from: the pc, if nothing is signed
  *	arch_is_behind_call()	whether a call ends before this code, of ARCH_CALL_MAX bytes
  *	arch_thread_pointer()	what the C library keeps for the thread
+ *	arch_is_context_end()	whether this code, of ARCH_CONTEXT_END bytes, is the outermost frame
+ *				though tables say otherwise; not there: there is no such code
  *
  * agent/unwind/<cpu>/caller.h: who called a function of ours, and what is kept of that caller while
  * a hook runs. Where calls leave the return address in a register it includes linked_caller.h. The

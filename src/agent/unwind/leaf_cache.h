@@ -132,7 +132,7 @@ static inline struct leaf_segment *leaf_cache_variant(struct leaf_cache *leaves,
 						      const struct stack_word *differs)
 {
 	const struct unwind_state variant = {
-		.pc = state->pc ^ bytes_u64((const void *)differs->address) << 8,
+		.pc = state->pc ^ bytes_u64((const void *)(uintptr_t)differs->address) << 8,
 		.sp = state->sp,
 	};
 

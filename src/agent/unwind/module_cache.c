@@ -33,7 +33,7 @@ static bool read_entry(struct entry *entry, uint64_t address, struct module_plac
 				     .end = words[END],
 				     .bias = words[BIAS],
 				     .eh_frame_hdr = words[EH_FRAME_HDR],
-				     .headers = (const void *)words[HEADERS],
+				     .headers = (const void *)(uintptr_t)words[HEADERS],
 				     .header_count = (unsigned)words[HEADER_COUNT]};
 	return true;
 }
@@ -55,7 +55,7 @@ static void write_entry(struct entry *entry, const struct module_place *place)
 		[END] = place->end,
 		[BIAS] = place->bias,
 		[EH_FRAME_HDR] = place->eh_frame_hdr,
-		[HEADERS] = (uint64_t)place->headers,
+		[HEADERS] = (uintptr_t)place->headers,
 		[HEADER_COUNT] = place->header_count,
 	};
 	unsigned version = atomic_load_explicit(&entry->version, memory_order_relaxed) | 1;

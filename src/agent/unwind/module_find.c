@@ -24,7 +24,7 @@ struct found_object {
 	void *map_end;
 	struct link_map *link_map;
 	void *eh_frame_hdr;
-	unsigned long long reserved[7];
+	unsigned long long reserved[8]; /* on some machines one more */
 };
 
 static int (*dl_find_object)(void *address, void *result);
@@ -67,7 +67,7 @@ static void find_program(void)
 	place.header_count = place.headers ? (unsigned)getauxval(AT_PHNUM) : 0;
 	for (unsigned i = 0; i < place.header_count; i++) {
 		if (place.headers[i].p_type == PT_PHDR)
-			place.bias = (uint64_t)place.headers - place.headers[i].p_vaddr;
+			place.bias = (uintptr_t)place.headers - place.headers[i].p_vaddr;
 	}
 	for (unsigned i = 0; i < place.header_count; i++) {
 		const ElfW(Phdr) *segment = &place.headers[i];
@@ -82,7 +82,7 @@ static void find_program(void)
 		if (place.end < start + segment->p_memsz)
 			place.end = start + segment->p_memsz;
 	}
-	if (find_segment(&place, (uint64_t)place.headers))
+	if (find_segment(&place, (uintptr_t)place.headers))
 		program = place;
 }
 
@@ -98,17 +98,17 @@ void module_find_init(int (*function)(void *address, void *result))
  */
 static void find_headers(struct module_place *place, uint64_t end)
 {
-	const ElfW(Ehdr) *elf = (const ElfW(Ehdr) *)place->start;
+	const ElfW(Ehdr) *elf = (const ElfW(Ehdr) *)(uintptr_t)place->start;
 	uint64_t size, room = end - place->start;
 
 	if (room < sizeof(*elf) || memcmp(elf->e_ident, ELFMAG, SELFMAG) != 0 ||
-	    elf->e_ident[EI_CLASS] != ELFCLASS64 || elf->e_phentsize != sizeof(ElfW(Phdr)))
+	    elf->e_ident[EI_CLASS] != ARCH_ELF_CLASS || elf->e_phentsize != sizeof(ElfW(Phdr)))
 		return;
 	size = (uint64_t)elf->e_phnum * sizeof(ElfW(Phdr));
 	if (elf->e_phoff > room || size > room - elf->e_phoff ||
-	    elf->e_phoff % sizeof(uint64_t) != 0)
+	    elf->e_phoff % sizeof(ElfW(Addr)) != 0)
 		return;
-	place->headers = (const void *)(place->start + elf->e_phoff);
+	place->headers = (const void *)(uintptr_t)(place->start + elf->e_phoff);
 	place->header_count = elf->e_phnum;
 }
 
@@ -116,7 +116,7 @@ static bool find_by_loader(uint64_t address, struct module_place *ret)
 {
 	struct found_object object;
 
-	if (dl_find_object((void *)address, &object) != 0)
+	if (dl_find_object((void *)(uintptr_t)address, &object) != 0)
 		return false;
 	if (find_segment(&program, address) && program.bias == object.link_map->l_addr) {
 		*ret = program;
@@ -124,10 +124,10 @@ static bool find_by_loader(uint64_t address, struct module_place *ret)
 		return true;
 	}
 	*ret = (struct module_place){
-		.start = (uint64_t)object.map_start,
-		.end = (uint64_t)object.map_end,
+		.start = (uintptr_t)object.map_start,
+		.end = (uintptr_t)object.map_end,
 		.bias = object.link_map->l_addr,
-		.eh_frame_hdr = (uint64_t)object.eh_frame_hdr,
+		.eh_frame_hdr = (uintptr_t)object.eh_frame_hdr,
 		.link_map = object.link_map,
 	};
 	find_headers(ret, ret->start + HEADERS);
@@ -207,7 +207,7 @@ bool unwind_module_at(uint64_t address, struct unwind_module *ret)
 	ret->end = place.end;
 	ret->bias = place.bias;
 	ret->path = place.link_map ? place.link_map->l_name : ret->path_text;
-	ret->eh_frame_hdr = (const void *)place.eh_frame_hdr;
+	ret->eh_frame_hdr = (const void *)(uintptr_t)place.eh_frame_hdr;
 	ret->link_map = place.link_map;
 	return true;
 }
@@ -221,7 +221,7 @@ static void limit_reads(const struct module_place *place, uint64_t address,
 
 	if (place->eh_frame_hdr != 0 && tables && tables->p_flags & PF_R)
 		ret->image = (struct eh_image){
-			.bytes = (const uint8_t *)(place->bias + tables->p_vaddr),
+			.bytes = (const uint8_t *)(uintptr_t)(place->bias + tables->p_vaddr),
 			.size = tables->p_memsz,
 			.address = place->bias + tables->p_vaddr,
 		};
@@ -229,7 +229,7 @@ static void limit_reads(const struct module_place *place, uint64_t address,
 		ret->text_end = place->bias + text->p_vaddr + text->p_memsz;
 	// Where the program's own headers are, its ELF header need not be: the kernel says it.
 	if (place->headers && place->headers != program.headers)
-		ret->entry = place->bias + ((const ElfW(Ehdr) *)place->start)->e_entry;
+		ret->entry = place->bias + ((const ElfW(Ehdr) *)(uintptr_t)place->start)->e_entry;
 	else if (getauxval)
 		ret->entry = getauxval(AT_ENTRY);
 }
@@ -240,7 +240,7 @@ static void limit_reads_by_maps(const struct module_place *place, struct module_
 	struct proc_mapping mapping;
 
 	if (proc_maps_find(place->eh_frame_hdr, &mapping) && mapping.readable)
-		ret->image = (struct eh_image){.bytes = (const uint8_t *)mapping.start,
+		ret->image = (struct eh_image){.bytes = (const uint8_t *)(uintptr_t)mapping.start,
 					       .size = mapping.end - mapping.start,
 					       .address = mapping.start};
 }

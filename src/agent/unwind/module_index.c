@@ -1,7 +1,7 @@
 #include "agent/unwind/module_index.h"
 
-#include <elf.h>
 #include <fcntl.h>
+#include <link.h>
 #include <stdatomic.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -62,15 +62,15 @@ static bool read_at(int fd, uint64_t offset, void *to, size_t size)
 }
 
 /* Finds .eh_frame in the section headers of a file. */
-static bool find_section(int fd, Elf64_Shdr *ret)
+static bool find_section(int fd, ElfW(Shdr) * ret)
 {
 	static const char wanted[] = ".eh_frame";
 	char name[sizeof(wanted)];
-	Elf64_Shdr names;
-	Elf64_Ehdr elf;
+	ElfW(Shdr) names;
+	ElfW(Ehdr) elf;
 
 	if (!read_at(fd, 0, &elf, sizeof(elf)) || memcmp(elf.e_ident, ELFMAG, SELFMAG) != 0 ||
-	    elf.e_ident[EI_CLASS] != ELFCLASS64 || elf.e_shentsize != sizeof(Elf64_Shdr) ||
+	    elf.e_ident[EI_CLASS] != ARCH_ELF_CLASS || elf.e_shentsize != sizeof(ElfW(Shdr)) ||
 	    elf.e_shnum > SECTIONS_MAX || elf.e_shstrndx >= elf.e_shnum ||
 	    !read_at(fd, elf.e_shoff + elf.e_shstrndx * sizeof(names), &names, sizeof(names)))
 		return false;
@@ -111,7 +111,7 @@ static int open_mapped(uint64_t address, bool *possible)
 }
 
 /* The section in memory: within a segment that can be read. size 0: it is not. */
-static struct eh_image mapped_section(const struct module_place *place, const Elf64_Shdr *section)
+static struct eh_image mapped_section(const struct module_place *place, const ElfW(Shdr) * section)
 {
 	for (unsigned i = 0; i < place->header_count; i++) {
 		const ElfW(Phdr) *segment = &place->headers[i];
@@ -120,7 +120,8 @@ static struct eh_image mapped_section(const struct module_place *place, const El
 		if (segment->p_type == PT_LOAD && segment->p_flags & PF_R &&
 		    offset < segment->p_filesz && section->sh_size <= segment->p_filesz - offset)
 			return (struct eh_image){
-				.bytes = (const uint8_t *)(place->bias + section->sh_addr),
+				.bytes = (const uint8_t *)(uintptr_t)(place->bias +
+								      section->sh_addr),
 				.size = section->sh_size,
 				.address = place->bias + section->sh_addr,
 			};
@@ -196,7 +197,7 @@ static void fill_index(struct module_index *index, const struct module_place *pl
 void module_index_make(const struct module_place *place)
 {
 	struct module_index *index;
-	Elf64_Shdr section;
+	ElfW(Shdr) section;
 	bool possible;
 	int fd;
 

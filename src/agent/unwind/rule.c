@@ -84,7 +84,16 @@ static uint64_t original_of(uint64_t pc)
 	return find_original ? find_original(pc - 1) + 1 : pc;
 }
 
-const struct unwind_rule rule_of_signal_return = ARCH_SIGNAL_RETURN_RULE;
+bool rule_of_signal_return(uint64_t pc, uint64_t size, struct unwind_rule *ret)
+{
+	static const struct unwind_rule rules[] = {ARCH_SIGNAL_RETURN_RULE(1),
+						   ARCH_SIGNAL_RETURN_RULE(2)};
+	unsigned is = arch_is_signal_return((const void *)(uintptr_t)pc, size);
+
+	if (is)
+		*ret = rules[is - 1];
+	return is;
+}
 
 /* The code at a module's entry that has no table is not longer than this. */
 #define ENTRY_CODE 128
@@ -94,11 +103,10 @@ static void find_uncovered(uint64_t pc, const struct module_tables *tables, stru
 {
 	struct eh_frame_row found;
 
-	if (arch_is_signal_return((const void *)pc,
-				  pc < tables->text_end ? tables->text_end - pc : 0))
-		*ret = rule_of_signal_return;
+	if (rule_of_signal_return(pc, pc < tables->text_end ? tables->text_end - pc : 0, ret))
+		return;
 	// What the kernel has entered is the outermost frame; RISC-V's loader has no table there.
-	else if (tables->entry && pc - tables->entry < ENTRY_CODE)
+	if (tables->entry && pc - tables->entry < ENTRY_CODE)
 		ret->kind = RULE_END;
 	// No call precedes pc, and a function begins at it. So its address was written to the
 	// bottom of a new stack, as makecontext() does with __start_context().
@@ -106,6 +114,17 @@ static void find_uncovered(uint64_t pc, const struct module_tables *tables, stru
 		ret->kind = RULE_END;
 	else
 		scanned_find_rule(pc, ret);
+}
+
+/* Whether functions that makecontext() has started return there, which the tables do not say. */
+static bool is_context_end(uint64_t pc, const struct module_tables *tables)
+{
+#ifdef ARCH_CONTEXT_END
+	return tables->text_end > pc && tables->text_end - pc >= ARCH_CONTEXT_END &&
+	       arch_is_context_end((const uint8_t *)(uintptr_t)pc);
+#else
+	return false;
+#endif
 }
 
 static void find_rule(uint64_t pc, struct unwind_rule *ret)
@@ -120,7 +139,9 @@ static void find_rule(uint64_t pc, struct unwind_rule *ret)
 	if (!module_find_tables(pc - 1, true, &tables))
 		return;
 	answer = module_find_row(&tables, pc - 1, ARCH_DWARF_FP, &found);
-	if (answer == EH_FRAME_NONE)
+	if (is_context_end(pc, &tables))
+		ret->kind = RULE_END;
+	else if (answer == EH_FRAME_NONE)
 		find_uncovered(pc, &tables, ret);
 	else if (answer == EH_FRAME_FOUND && rule_compile(&found, pc - 1, &rule_registers, &rule))
 		*ret = rule;

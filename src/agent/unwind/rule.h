@@ -40,8 +40,12 @@ void rule_after_fork(void);
  */
 void rule_find_slow(uint64_t pc, struct unwind_rule *ret);
 
-/* The rule of the code that returns from a signal handler: arch_is_signal_return(). */
-extern const struct unwind_rule rule_of_signal_return __attribute__((visibility("hidden")));
+/*
+ * Whether the code at pc, of which size bytes can be read, returns from a signal handler
+ * (arch_is_signal_return()), and the rule of it then.
+ */
+bool rule_of_signal_return(uint64_t pc, uint64_t size, struct unwind_rule *ret)
+	__attribute__((visibility("hidden")));
 
 /*
  * Where the frame of pc keeps its caller's value of another register. RULE_LOST: no table says it.

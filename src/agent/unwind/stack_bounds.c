@@ -242,7 +242,7 @@ void unwind_memory_changed(uint64_t start, uint64_t size)
  */
 static bool is_own_stack(uint64_t page)
 {
-	uint64_t here = (uint64_t)__builtin_frame_address(0);
+	uint64_t here = (uintptr_t)__builtin_frame_address(0);
 	uint64_t end = arch_thread_pointer();
 
 	if (end - here >= OWN_STACK_MAX)
@@ -272,7 +272,7 @@ static bool learn_page(uint64_t page)
 	}
 	do {
 		before = atomic_load(&changes);
-		if (!ask_kernel((const void *)(page * STACK_PAGE))) {
+		if (!ask_kernel((const void *)(uintptr_t)(page * STACK_PAGE))) {
 			take_out(page / REGION_PAGES, 1u << page % REGION_PAGES);
 			return false;
 		}
@@ -320,7 +320,7 @@ void unwind_thread_ends(struct unwind_stack *stack)
 	uint64_t start = stack->known & ~(uint64_t)(STACK_PAGE - 1);
 	uint64_t size = (stack->known & (STACK_PAGE - 1)) * STACK_PAGE;
 
-	if ((uint64_t)__builtin_frame_address(0) - start < size)
+	if ((uintptr_t)__builtin_frame_address(0) - start < size)
 		take_out_all(page_of(start), page_of(start + size - 1));
 	stack->known = 0;
 }

@@ -9,6 +9,12 @@
 #include "base/bytes.h"
 #include "base/compiler.h"
 
+/* A word of memory, of the machine's size. */
+static inline uint64_t word_at(uint64_t address)
+{
+	return bytes_load(uintptr_t, (const void *)(uintptr_t)address);
+}
+
 struct stack_word {
 	uint64_t address;
 	uint64_t value;
@@ -21,12 +27,12 @@ struct stack_word {
 static inline void words_pad(struct stack_word padding[WORD_GROUP])
 {
 	for (int i = 0; i < WORD_GROUP; i++)
-		padding[i] = (struct stack_word){.address = (uint64_t)&padding[i].value};
+		padding[i] = (struct stack_word){.address = (uintptr_t)&padding[i].value};
 }
 
 static inline bool word_holds(const struct stack_word *word)
 {
-	return likely(bytes_u64((const void *)word->address) == word->value);
+	return likely(word_at(word->address) == word->value);
 }
 
 /*

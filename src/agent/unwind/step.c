@@ -38,9 +38,9 @@ static bool can_read(struct crossing *crossing, uint64_t start, uint64_t end)
 
 static bool load(struct crossing *crossing, uint64_t address, uint64_t *ret)
 {
-	if (!can_read(crossing, address, address + 8))
+	if (!can_read(crossing, address, address + ARCH_WORD))
 		return false;
-	*ret = bytes_u64((const void *)address);
+	*ret = word_at(address);
 	if (crossing->words && crossing->words->count < STEP_WORDS_MAX)
 		crossing->words->word[crossing->words->count++] =
 			(struct stack_word){address, *ret};
@@ -132,7 +132,7 @@ static enum step enter_interrupted(struct walk *walk, struct crossing *crossing)
 			  &walk->pc))
 			return STEP_BROKEN;
 		walk->pc = arch_strip(walk->pc);
-		walk->sp += ARCH_LINK_REGISTER ? 0 : 8;
+		walk->sp += ARCH_LINK_REGISTER ? 0 : ARCH_WORD;
 	} else {
 		walk->pc++;
 	}
@@ -159,7 +159,7 @@ static enum step step_by_rule(struct walk *walk, struct crossing *crossing,
 		*walk = caller;
 		return caller.pc == 0 ? STEP_END : STEP_CALLER;
 	}
-	crossing->context = walk->sp;
+	crossing->context = walk->sp + (uint64_t)(rule->cfa_offset - ARCH_CONTEXT_SP);
 	crossing->context_sp = rule->cfa_deref ? caller.sp : 0;
 	*walk = caller;
 	return enter_interrupted(walk, crossing);
@@ -169,11 +169,11 @@ static enum step step_by_rule(struct walk *walk, struct crossing *crossing,
  * Whether code without tables returns from a signal handler: it may be in memory of no module. Were
  * such a frame not known, a walk would miss the hook that the signal interrupted.
  */
-static bool is_signal_return(const struct crossing *crossing, uint64_t pc)
+static void try_signal_return(const struct crossing *crossing, uint64_t pc, struct unwind_rule *ret)
 {
-	return pc > NULL_CALL_END &&
-	       stack_bounds_can_read(crossing->stack, pc, pc + ARCH_SIGNAL_RETURN_MAX) &&
-	       arch_is_signal_return((const void *)pc, ARCH_SIGNAL_RETURN_MAX);
+	if (pc > NULL_CALL_END &&
+	    stack_bounds_can_read(crossing->stack, pc, pc + ARCH_SIGNAL_RETURN_MAX))
+		rule_of_signal_return(pc, ARCH_SIGNAL_RETURN_MAX, ret);
 }
 
 static void find_rule(uint64_t pc, const struct crossing *crossing, unsigned packed,
@@ -184,8 +184,8 @@ static void find_rule(uint64_t pc, const struct crossing *crossing, unsigned pac
 		return;
 	}
 	rule_find_slow(pc, ret);
-	if (ret->kind == RULE_FRAME_POINTER && is_signal_return(crossing, pc))
-		*ret = rule_of_signal_return;
+	if (ret->kind == RULE_FRAME_POINTER)
+		try_signal_return(crossing, pc, ret);
 	rule_table_insert(pc, rule_pack(ret));
 }
 
@@ -202,7 +202,7 @@ static void search_call(void *argument)
 
 	search->found = module_find_code(search->pc - 1, &start) &&
 			search->pc - start >= ARCH_CALL_MAX &&
-			arch_is_behind_call((const uint8_t *)search->pc);
+			arch_is_behind_call((const uint8_t *)(uintptr_t)search->pc);
 }
 
 /* Whether pc is a return address in a module. One that a walk has come to before is. */
@@ -223,12 +223,12 @@ static bool is_return_address(uint64_t pc)
  */
 static bool load_record(struct crossing *crossing, uint64_t *record, uint64_t *caller, uint64_t *pc)
 {
-	if (!load(crossing, *record, caller) || !load(crossing, *record + 8, pc))
+	if (!load(crossing, *record, caller) || !load(crossing, *record + ARCH_WORD, pc))
 		return false;
-	if (*caller == *record + 8 && !is_return_address(arch_strip(*pc))) {
-		*record += 8;
+	if (*caller == *record + ARCH_WORD && !is_return_address(arch_strip(*pc))) {
+		*record += ARCH_WORD;
 		*caller = *pc;
-		if (!load(crossing, *record + 8, pc))
+		if (!load(crossing, *record + ARCH_WORD, pc))
 			return false;
 	}
 	*pc = arch_strip(*pc);
@@ -238,8 +238,8 @@ static bool load_record(struct crossing *crossing, uint64_t *record, uint64_t *c
 /* The same, if they look like what a function saved. */
 static bool load_frame(struct crossing *crossing, uint64_t *record, uint64_t *caller, uint64_t *pc)
 {
-	return *record % 8 == 0 && *record >= STACK_PAGE &&
-	       can_read(crossing, *record, *record + 16) &&
+	return *record % ARCH_WORD == 0 && *record >= STACK_PAGE &&
+	       can_read(crossing, *record, *record + 2 * ARCH_WORD) &&
 	       load_record(crossing, record, caller, pc) && is_return_address(*pc);
 }
 
@@ -260,7 +260,7 @@ static enum step step_to_other_stack(struct walk *walk, struct crossing *crossin
 	outer = caller + ARCH_FRAME_RECORD;
 	if (!load_frame(crossing, &outer, &next, &next_pc))
 		return STEP_BROKEN;
-	*walk = (struct walk){.pc = pc, .sp = record + 16, .fp = caller};
+	*walk = (struct walk){.pc = pc, .sp = record + 2 * ARCH_WORD, .fp = caller};
 	return STEP_OTHER_STACK;
 }
 
@@ -332,10 +332,10 @@ static enum step step_by_frame_pointer(struct walk *walk, struct crossing *cross
 		return step_to_other_stack(walk, crossing);
 	// Nothing says that fp is valid. But a stack has no gaps, so all words up to it must be
 	// readable.
-	if (record % 8 != 0 || !can_read(crossing, walk->sp, record + 16) ||
+	if (record % ARCH_WORD != 0 || !can_read(crossing, walk->sp, record + 2 * ARCH_WORD) ||
 	    !load_record(crossing, &record, &walk->fp, &walk->pc))
 		return STEP_BROKEN;
-	walk->sp = record + 16;
+	walk->sp = record + 2 * ARCH_WORD;
 	make_sp_sure(walk, crossing);
 	return walk->pc == 0 ? STEP_END : STEP_CALLER;
 }

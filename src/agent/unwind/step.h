@@ -104,7 +104,7 @@ static inline __attribute__((always_inline)) bool step_is_plain(const struct wal
 
 	if (unlikely(rule < RULE_PLAIN))
 		return false;
-	*cfa = base + (rule & RULE_OFFSET_MASK) * 8;
+	*cfa = base + (rule & RULE_OFFSET_MASK) * ARCH_WORD;
 	// Pairs are found from the base, other words from the CFA.
 	return likely(*cfa > walk->sp && *cfa <= walk->limit) &&
 	       (!ARCH_FRAME_PAIRS || likely(base >= walk->sp));
@@ -119,15 +119,16 @@ static inline unsigned step_slot(unsigned rule)
 static inline uint64_t step_fp_place(unsigned rule, uint64_t sp, uint64_t fp, uint64_t cfa)
 {
 	if (ARCH_FRAME_PAIRS)
-		return (rule & RULE_BASE_SP ? sp : fp) + (step_slot(rule) - 1) * UINT64_C(16);
-	return cfa - step_slot(rule) * UINT64_C(8);
+		return (rule & RULE_BASE_SP ? sp : fp) +
+		       (step_slot(rule) - 1) * UINT64_C(2) * ARCH_WORD;
+	return cfa - step_slot(rule) * UINT64_C(1) * ARCH_WORD;
 }
 
 static inline uint64_t step_ra_place(unsigned rule, uint64_t sp, uint64_t fp, uint64_t cfa)
 {
 	if (ARCH_FRAME_PAIRS)
-		return step_slot(rule) ? step_fp_place(rule, sp, fp, cfa) + 8 : sp;
-	return cfa - 8;
+		return step_slot(rule) ? step_fp_place(rule, sp, fp, cfa) + ARCH_WORD : sp;
+	return cfa - ARCH_WORD;
 }
 
 /* The step by such a rule. */
@@ -137,8 +138,8 @@ static inline __attribute__((always_inline)) enum step step_plain(struct walk *w
 	uint64_t ra = step_ra_place(rule, walk->sp, walk->fp, cfa);
 
 	if (step_slot(rule) != 0)
-		walk->fp = bytes_u64((const void *)step_fp_place(rule, walk->sp, walk->fp, cfa));
-	walk->pc = arch_strip(bytes_u64((const void *)ra));
+		walk->fp = word_at(step_fp_place(rule, walk->sp, walk->fp, cfa));
+	walk->pc = arch_strip(word_at(ra));
 	walk->sp = cfa;
 	return unlikely(walk->pc == 0) ? STEP_END : STEP_CALLER;
 }

@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #define ARCH_ELF_MACHINE 183 /* EM_AARCH64 */
+#define ARCH_WORD        8
 
 #define ARCH_DWARF_FP        29
 #define ARCH_DWARF_PC        30 /* the return address column is the link register */
@@ -55,7 +56,7 @@ static inline uint64_t arch_strip(uint64_t word)
  */
 #define ARCH_SIGNAL_RETURN_MAX 8
 
-static inline bool arch_is_signal_return(const void *code, uint64_t size)
+static inline unsigned arch_is_signal_return(const void *code, uint64_t size)
 {
 	static const uint8_t bytes[] = {0x68, 0x11, 0x80, 0xd2, 0x01, 0x00, 0x00, 0xd4};
 

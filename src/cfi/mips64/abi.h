@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #define ARCH_ELF_MACHINE 8 /* EM_MIPS */
+#define ARCH_WORD        8
 
 #define ARCH_DWARF_SP        29
 #define ARCH_DWARF_FP        30 /* s8: at the frame's bottom, where it is kept at all */
@@ -52,7 +53,7 @@ static inline uint64_t arch_strip(uint64_t word)
  */
 #define ARCH_SIGNAL_RETURN_MAX 8
 
-static inline bool arch_is_signal_return(const void *code, uint64_t size)
+static inline unsigned arch_is_signal_return(const void *code, uint64_t size)
 {
 	static const uint32_t words[] = {0x2402145b, 0x0000000c};
 

@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #define ARCH_ELF_MACHINE 243 /* EM_RISCV */
+#define ARCH_WORD        8
 
 #define ARCH_DWARF_PC        1 /* ra */
 #define ARCH_DWARF_SP        2
@@ -52,7 +53,7 @@ static inline uint64_t arch_strip(uint64_t word)
  */
 #define ARCH_SIGNAL_RETURN_MAX 8
 
-static inline bool arch_is_signal_return(const void *code, uint64_t size)
+static inline unsigned arch_is_signal_return(const void *code, uint64_t size)
 {
 	static const uint8_t bytes[] = {0x93, 0x08, 0xb0, 0x08, 0x73, 0x00, 0x00, 0x00};
 

@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #define ARCH_ELF_MACHINE 62 /* EM_X86_64 */
+#define ARCH_WORD        8
 
 #define ARCH_DWARF_FP        6  /* rbp */
 #define ARCH_DWARF_SP        7  /* rsp */
@@ -72,7 +73,7 @@ static inline uint64_t arch_strip(uint64_t word)
  */
 #define ARCH_SIGNAL_RETURN_MAX 9
 
-static inline bool arch_is_signal_return(const void *code, uint64_t size)
+static inline unsigned arch_is_signal_return(const void *code, uint64_t size)
 {
 	static const uint8_t mov_rax[] = {0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05};
 	static const uint8_t mov_eax[] = {0xb8, 0x0f, 0, 0, 0, 0x0f, 0x05};

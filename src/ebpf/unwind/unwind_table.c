@@ -292,17 +292,20 @@ static bool compile_section(const struct unwind_section *section, const struct c
  * Appends rows for the code by which signal handlers return, if the module is the vDSO: arm64's has
  * no table. Its addresses are offsets in it. False: no memory.
  */
-static bool add_signal_return(const struct target_module *module, struct unwind_rules *rules,
+static bool add_signal_return(const struct target_module *module, struct unwind_rules *wide,
 			      struct unwind_rows *ret)
 {
-	static const struct unwind_rule rule = ARCH_SIGNAL_RETURN_RULE;
-	struct builder builder = {.rules = rules, .rows = ret};
+	static const struct unwind_rule rules[] = {ARCH_SIGNAL_RETURN_RULE(1),
+						   ARCH_SIGNAL_RETURN_RULE(2)};
+	struct builder builder = {.rules = wide, .rows = ret};
 
 	for (size_t at = 1; module->memory && at < module->memory_size; at++) {
-		if (!arch_is_signal_return(module->memory + at, module->memory_size - at))
+		unsigned is = arch_is_signal_return(module->memory + at, module->memory_size - at);
+
+		if (!is)
 			continue;
 		// A handler returns to the first byte, and the byte before is what is looked up.
-		push_row(&builder, at - 1, unwind_rules_pack(rules, &rule));
+		push_row(&builder, at - 1, unwind_rules_pack(wide, &rules[is - 1]));
 		push_row(&builder, at + ARCH_SIGNAL_RETURN_MAX, RULE_NONE);
 	}
 	return !builder.no_memory;

@@ -14,7 +14,8 @@
 #define R10 10
 #define RIP 16
 
-static const struct unwind_registers registers = {.sp = RSP, .fp = RBP, .pc = RIP, .count = 17};
+static const struct unwind_registers registers = {
+	.sp = RSP, .fp = RBP, .pc = RIP, .count = 17, .word = 8};
 
 /* A row of ordinary code: CFA = reg + offset, the return address at CFA - 8. */
 static struct eh_frame_row row_of(uint32_t reg, int64_t offset)
