@@ -39,8 +39,15 @@ GUEST = os.environ.get("MALLOW_GUEST")
 FOREIGN = [*([f"--sysroot={SYSROOT}"] if SYSROOT.exists() else []), "-fasynchronous-unwind-tables"]
 TRIPLE = None  # of its compilers and libraries
 if ARCH:
-    TRIPLE, = (line.split()[2] for line in open(TOP / "tools/cross/architectures.txt") if line.split()[:1] == [ARCH])
+    (TRIPLE, QEMU), = (line.split()[2:7:4] for line in open(TOP / "tools/cross/architectures.txt")
+                       if line.split()[:1] == [ARCH])
     COMPILERS = {("gcc", "c"): f"{TRIPLE}-gcc", ("gcc", "cpp"): f"{TRIPLE}-g++"}
+EMULATED = bool(ARCH) and QEMU != "-"
+WORD = 4 if ARCH in ("i386", "armhf", "armel") else 8
+if ARCH and not EMULATED:
+    LOADER = SYSROOT / "lib/ld-linux.so.2"
+    LIBRARIES = ":".join(f"{SYSROOT}/{folder}/{ARCH}-linux-gnu" for folder in ("lib", "usr/lib"))
+    FOREIGN += [f"-Wl,--dynamic-linker={LOADER}", f"-Wl,-rpath,{LIBRARIES},--disable-new-dtags"]
 LANGUAGE = {"c": ["-std=gnu17"], "cpp": ["-std=c++17", "-fsized-deallocation"]}
 # Compilers know these functions, and make one of another or drop a pair of calls.
 NO_BUILTINS = [f"-fno-builtin-{name}" for name in ("malloc", "calloc", "realloc", "free", "strdup")]
@@ -292,9 +299,11 @@ class Recorded:
 
 
 def by_emulator(command, environment):
-    """The command as qemu runs it. What is preloaded is the program's, not qemu's."""
+    """The command as qemu runs it, or this processor. What is preloaded is the program's, not qemu's."""
+    if not EMULATED:
+        return [str(LOADER), "--library-path", LIBRARIES, *command] if str(SYSROOT) in command[0] else command
     preloaded = environment.pop("LD_PRELOAD", None)
-    return [need(f"qemu-{ARCH}"), "-L", str(SYSROOT), *(["-E", f"LD_PRELOAD={preloaded}"] if preloaded else []), *command]
+    return [need(f"qemu-{QEMU}"), "-L", str(SYSROOT), *(["-E", f"LD_PRELOAD={preloaded}"] if preloaded else []), *command]
 
 
 @pytest.fixture(scope="session")

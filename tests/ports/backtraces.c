@@ -65,10 +65,10 @@ void *malloc(size_t size)
 	count = backtrace(frames, FRAMES_MAX);
 	if (used + (size_t)count + 2 > sizeof(words) / sizeof(words[0]))
 		flush();
-	words[used++] = (uint64_t)block;
+	words[used++] = (uintptr_t)block;
 	words[used++] = (uint64_t)count;
 	for (int i = 0; i < count; i++)
-		words[used++] = (uint64_t)frames[i];
+		words[used++] = (uintptr_t)frames[i];
 	within = 0;
 	return block;
 }

@@ -11,7 +11,7 @@
 #include <malloc.h>
 #include <stdint.h>
 
-static volatile size_t huge = PTRDIFF_MAX;
+static volatile size_t huge = (size_t)PTRDIFF_MAX + 1;
 
 static NOINLINE void sizes(void)
 {

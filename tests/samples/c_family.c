@@ -84,7 +84,7 @@ static NOINLINE void use_nothing(void)
 /* What fails frees nothing, allocates nothing, and leaves its errno. */
 static NOINLINE void use_failing(void)
 {
-	volatile size_t huge = PTRDIFF_MAX;
+	volatile size_t huge = (size_t)PTRDIFF_MAX + 1;
 	void *block = keep(malloc(10));
 	void *again = keep(block), *still = keep(block);
 	void *other = NULL;

@@ -14,6 +14,12 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#ifdef SYS_newfstatat
+#define FSTATAT SYS_newfstatat
+#else
+#define FSTATAT SYS_fstatat64
+#endif
+
 /* Whatever is not needed to print a line, grow the heap and end kills the process. */
 static void filter_system_calls(void)
 {
@@ -22,7 +28,7 @@ static void filter_system_calls(void)
 		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_write, 4, 0),
 		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_exit_group, 3, 0),
 		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_brk, 2, 0),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_newfstatat, 1, 0),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, FSTATAT, 1, 0),
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
 	};

@@ -13,11 +13,11 @@
 #include <stdexcept>
 #include <string>
 
-static volatile std::size_t huge = PTRDIFF_MAX;
+static volatile std::size_t huge = static_cast<std::size_t>(PTRDIFF_MAX) + 1;
 
 static NOINLINE void too_much()
 {
-	keep(new char[huge]);
+	keep(::operator new[](huge));
 	STAY();
 }
 

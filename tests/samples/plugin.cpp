@@ -8,7 +8,7 @@ struct alignas(64) Line {
 	char bytes[64];
 };
 
-static volatile std::size_t huge = PTRDIFF_MAX;
+static volatile std::size_t huge = static_cast<std::size_t>(PTRDIFF_MAX) + 1;
 
 /* Too much memory throws, here as elsewhere. */
 static NOINLINE int plugin_fail()

@@ -59,6 +59,32 @@ __asm__(".text\n"
 	"	call *%rdi\n"
 	"	pop %rbp\n"
 	"	ret\n");
+#elif defined(__i386__)
+__asm__(".text\n"
+	".type on_stack, @function\n"
+	"on_stack:\n"
+	"	.cfi_startproc\n"
+	"	push %ebp\n"
+	"	.cfi_def_cfa_offset 8\n"
+	"	.cfi_offset %ebp, -8\n"
+	"	mov %esp, %ebp\n"
+	"	.cfi_def_cfa_register %ebp\n"
+	"	mov 8(%ebp), %eax\n"
+	"	mov 12(%ebp), %esp\n"
+	"	call *%eax\n"
+	"	mov %ebp, %esp\n"
+	"	pop %ebp\n"
+	"	.cfi_def_cfa %esp, 4\n"
+	"	ret\n"
+	"	.cfi_endproc\n"
+	".type without_tables, @function\n"
+	"without_tables:\n"
+	"	push %ebp\n"
+	"	mov %esp, %ebp\n"
+	"	sub $8, %esp\n"
+	"	call *8(%ebp)\n"
+	"	leave\n"
+	"	ret\n");
 #elif defined(__aarch64__)
 __asm__(".text\n"
 	".type on_stack, @function\n"
@@ -182,7 +208,7 @@ static NOINLINE void allocate_large(void)
 
 static NOINLINE void fail(void)
 {
-	volatile size_t much = PTRDIFF_MAX;
+	volatile size_t much = (size_t)PTRDIFF_MAX + 1;
 
 	REQUIRE(!keep(malloc(much)));
 }

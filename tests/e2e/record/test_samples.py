@@ -8,7 +8,7 @@ import expect
 import mallow_reader
 import mallow_sums
 from cells import MATRIX, matrix
-from conftest import ARCH, GUEST, clean_environment
+from conftest import ARCH, EMULATED, GUEST, WORD, clean_environment
 from samples import assert_own_files_untouched, check_report, check_sample, limit_descriptors, run_sample
 
 # Programs that need no argument and nothing around them.
@@ -20,13 +20,14 @@ INNER = ["longjmp", "signal_handler", "fiber"]
 
 
 # Under an emulator: its clock counts microseconds, so that two threads' events have one time; the memory
-# of the process is its own, too; one program has x86-64's code.
-NATIVE = ["alone_and_together", "hand_over", "without_tables"]
-# Not under a kernel either: that of MIPS has one processor, on which threads that wait for one another take minutes.
-NOT_THERE = ["without_tables", *(["alone_and_together"] if ARCH == "mips64el" else [])]
+# of the process is its own, too.
+NOT_EMULATED = ["alone_and_together", "hand_over"] if EMULATED and not GUEST else []
+# One program has x86-64's code. The kernel of MIPS has one processor, on which threads that wait for one another
+# take minutes.
+NOT_THERE = [*(["without_tables"] if ARCH else []), *(["alone_and_together"] if ARCH == "mips64el" else [])]
 
 
-@pytest.mark.parametrize("name,compiler,opt", matrix([name for name in SIMPLE if name not in NATIVE or not ARCH or (GUEST and name not in NOT_THERE)]))
+@pytest.mark.parametrize("name,compiler,opt", matrix([name for name in SIMPLE if name not in NOT_EMULATED + NOT_THERE]))
 def test_simple(name, compiler, opt, compile_sample, record, functions_of, reads):
     recorded = run_sample(record, [compile_sample(name, compiler, opt)])
     assert recorded.stdout == "ok\n" and recorded.stderr == ""
@@ -49,7 +50,7 @@ def test_musl(name, compile_sample, record, functions_of):
 def test_inside_the_allocator(name, compiler, opt, compile_sample, inner_allocator, record,
                               functions_of):
     """Signals, longjmp and fiber switches in the middle of malloc."""
-    program = compile_sample(name, compiler, opt, [*inner_allocator, *(["-DTICK_US=5000"] if ARCH else [])])
+    program = compile_sample(name, compiler, opt, [*inner_allocator, *(["-DTICK_US=5000"] if EMULATED else [])])
     recorded = run_sample(record, [program])
     wanted = expect.expectations(name)
     expect.check(wanted, expect.by_function(recorded.sums, functions_of))
@@ -341,6 +342,6 @@ def test_usable_size_of_reallocs(compile_sample, record):
     grown = [event for event in recorded.reader.events
              if isinstance(event, mallow_reader.Alloc) and event.op in (18, 19)]
     assert len(grown) > 900
-    # Behind a header of 8 bytes; of one's own mapping, of 16.
-    assert all(event.usable % 16 == (0 if event.flags & 1 else 8) and event.usable >= event.size
+    # Behind a header of a word; of one's own mapping, of two.
+    assert all(event.usable % (2 * WORD) == (0 if event.flags & 1 else WORD) and event.usable >= event.size
                for event in grown)

@@ -1,0 +1,28 @@
+/* See own_stack_call.h. */
+#include "agent/arch/own_stack_call.h"
+
+/* On the stack: function, argument, end. Debuggers find the caller's frame by ebp. */
+__asm__(".pushsection .text\n"
+	".hidden own_stack_call\n"
+	".globl own_stack_call\n"
+	".type own_stack_call, @function\n"
+	"own_stack_call:\n"
+	"	.cfi_startproc\n"
+	"	push %ebp\n"
+	"	.cfi_adjust_cfa_offset 4\n"
+	"	.cfi_rel_offset %ebp, 0\n"
+	"	mov %esp, %ebp\n"
+	"	.cfi_def_cfa_register %ebp\n"
+	"	mov 8(%ebp), %eax\n"
+	"	mov 12(%ebp), %edx\n"
+	"	mov 16(%ebp), %esp\n"
+	"	sub $16, %esp\n"
+	"	mov %edx, (%esp)\n"
+	"	call *%eax\n"
+	"	mov %ebp, %esp\n"
+	"	pop %ebp\n"
+	"	.cfi_def_cfa %esp, 4\n"
+	"	ret\n"
+	"	.cfi_endproc\n"
+	".size own_stack_call, . - own_stack_call\n"
+	".popsection");
