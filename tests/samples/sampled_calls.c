@@ -5,6 +5,7 @@
 #include "sample.h"
 
 #include <malloc.h>
+#include <stdint.h>
 
 #define BLOCKS 20000
 #define SIZE   96
@@ -45,7 +46,7 @@ static NOINLINE void call_resize(void)
 	for (int i = 0; i < BLOCKS; i++) {
 		void *block = keep(malloc(SIZE / 2));
 
-		REQUIRE(i % 2 || !keep(realloc(block, (size_t)1 << 62)));
+		REQUIRE(i % 2 || !keep(realloc(block, (size_t)PTRDIFF_MAX + 1)));
 		REQUIRE(block = keep(realloc(block, SIZE / 2)));
 		if (i % 2)
 			free(block);

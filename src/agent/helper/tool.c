@@ -155,11 +155,18 @@ long tool_start_keeper(const struct tool *tool, void *end, void (*function)(void
 	return clone_stack(CLONE_VM, end, function, argument);
 }
 
+/* Below our frame, and those of the two functions that we are in the middle of. */
+#define BELOW_OURS 1024
+
+static void execute(void *tool)
+{
+	tool_execute(tool);
+}
+
 long tool_vfork(struct tool *tool)
 {
-	long pid = syscall_raw(SYS_clone, CLONE_VM | CLONE_VFORK | SIGCHLD, 0, 0, 0, 0, 0);
+	char *end = (char *)__builtin_frame_address(0) - BELOW_OURS;
 
-	if (pid == 0)
-		tool_execute(tool);
-	return pid;
+	return clone_stack(CLONE_VM | CLONE_VFORK | SIGCHLD, end - (uintptr_t)end % 16, execute,
+			   tool);
 }

@@ -39,11 +39,8 @@ const char *tool_path(void);
  */
 void tool_close_others(int first, int fd);
 
-/*
- * Executes it. Not to be inlined into a function that runs on a stack which another process goes on
- * using.
- */
-void tool_execute(struct tool *tool) never_inline __attribute__((noreturn));
+/* Executes it. */
+void tool_execute(struct tool *tool) __attribute__((noreturn));
 
 /*
  * Starts the process that makes the one above by vfork: it shares our memory, runs
@@ -54,7 +51,10 @@ void tool_execute(struct tool *tool) never_inline __attribute__((noreturn));
 long tool_start_keeper(const struct tool *tool, void *end, void (*function)(void *argument),
 		       void *argument);
 
-/* In that process: makes the one that executes the tool. Returns its pid, or the negative error. */
+/*
+ * In that process: makes the one that executes the tool, which has its stack below ours. Returns
+ * its pid, or the negative error.
+ */
 long tool_vfork(struct tool *tool);
 
 #endif

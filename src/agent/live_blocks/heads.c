@@ -14,7 +14,9 @@ static uint64_t leaf_number(unsigned int map, uint64_t address)
 
 static size_t top_count(unsigned int map)
 {
-	return (size_t)1 << (ARCH_ADDRESS_BITS - live_leaf_bits(map) - HEADS_MIDDLE_BITS);
+	unsigned int below = live_leaf_bits(map) + HEADS_MIDDLE_BITS;
+
+	return below < ARCH_ADDRESS_BITS ? (size_t)1 << (ARCH_ADDRESS_BITS - below) : 1;
 }
 
 static void list_middle(struct heads *heads, struct heads_middle *middle, unsigned int map)

@@ -54,11 +54,13 @@ def run_all_calls(program, library, folder, limits=None, **settings):
 
 def numbers_of_calls():
     """{name: number} of all that the agent makes."""
-    names = set(re.findall(r"SYS_(\w+)", (TOP / "src/agent/arch/syscall.h").read_text())) - PROGRAMS
+    text = "".join((TOP / f"src/agent/arch/{name}.h").read_text() for name in ("syscall", "kernel_forms"))
+    names = set(re.findall(r"SYS_(\w+)", text)) - PROGRAMS
     listing = subprocess.run(["gcc", "-E", "-dM", "-include", "sys/syscall.h", "-x", "c",
                               "/dev/null"], capture_output=True, text=True, check=True).stdout
     numbers = dict(re.findall(r"#define __NR_(\w+) (\d+)", listing))
-    return {name: numbers[name] for name in sorted(names)}
+    # Others are of machines with words of 32 bits.
+    return {name: numbers[name] for name in sorted(names & numbers.keys())}
 
 
 STORM = ["fork", "_Fork", "syscall", "allocate", "jump", "thread", "nested"]

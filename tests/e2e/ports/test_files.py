@@ -9,6 +9,7 @@ import subprocess
 import pytest
 
 import cores
+import expect
 import pprof_reader
 import report_json
 from conftest import ALL, ARCH, EMULATED, GUEST, SYSROOT, by_emulator, clean_environment
@@ -85,6 +86,16 @@ def test_core(tool, crashed):
     assert f"  machine    {MACHINE}\n" in tool("info", core).stdout and tool.info(core)["architecture"] == MACHINE
     for command in ("report", "--tree"), ("export", "--to", "collapsed"):
         assert "keep_large" in tool(*command, "--sysroot", root, core).stdout
+
+
+@pytest.mark.skipif(EMULATED, reason="the tool that makes the report is this machine's")
+@pytest.mark.parametrize("name", ["c_family", "cpp_operators", "realloc_chain", "hand_over", "exceptions"])
+def test_live(name, record, mallow, compile_sample, tmp_path):
+    """Of blocks of all sizes: in a space of 32 bits the table's maps have no top."""
+    ran = record([compile_sample(name)], check=False,
+                 settings={"MODE": "live", "JSON": 1, "OUTFILE": tmp_path / "report", "HELPER": mallow})
+    assert ran.returncode == 7 and ran.stderr == ""
+    expect.check_live(name, json.loads((tmp_path / "report").read_text()))
 
 
 def test_each_command(tool, recording, serve, tmp_path):
