@@ -60,7 +60,7 @@ endef
 define cross_dir
 @$(as_owner) mkdir -p $(BUILD)/$(1)
 @sed -e 's|@cpu@|$(1)|' -e 's|@gnu@|$(call cross,$(1),3)|' -e 's|@family@|$(call cross,$(1),4)|' \
-	-e 's|@qemu@|$(call cross,$(1),7)|' -e '$(3)' tools/cross/cross.ini.in | $(as_owner) tee $(BUILD)/$(1)/$(2).ini >/dev/null
+	-e "s|@multiarch@|$$($(call cross,$(1),3)-gcc -print-multiarch)|" -e 's|@qemu@|$(call cross,$(1),7)|' -e '$(3)' tools/cross/cross.ini.in | $(as_owner) tee $(BUILD)/$(1)/$(2).ini >/dev/null
 @$(as_owner) tools/build.sh $(BUILD)/$(1)/$(2) --cross-file $(BUILD)/$(1)/$(2).ini -Dwerror=$(if $(WERROR),true,false) \
 	--buildtype=debugoptimized -Dtests=false $(4)
 endef

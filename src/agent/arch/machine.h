@@ -11,6 +11,7 @@
  *   ARCH_SIGNALS         how many signals the kernel has
  *   ARCH_ACTION_HANDLER  the word of the kernel's struct sigaction that has the handler
  *   arch_mapping_flags() mmap()'s flags, as they are on most machines: recordings have these
+ *   ARCH_TABLES_SEGMENT  the program header that says where the unwind tables are
  *   ARCH_DEBUG_PLACE, ARCH_DEBUG_DISTANCE
  *                        where loaders cannot write to DT_DEBUG: tags of the place, and of its
  *                        distance, of what that would point to
@@ -24,6 +25,10 @@
 
 /* The class of ELF files that processes can have. */
 #define ARCH_ELF_CLASS (sizeof(void *) == 8 ? ELFCLASS64 : ELFCLASS32)
+
+#ifndef ARCH_TABLES_SEGMENT
+#define ARCH_TABLES_SEGMENT PT_GNU_EH_FRAME
+#endif
 
 #ifndef ARCH_DEBUG_PLACE
 #define ARCH_DEBUG_PLACE    DT_NULL

@@ -16,11 +16,15 @@
 	(*(const uint64_t *)((uint64_t)__builtin_frame_address(0) + ARCH_FRAME_RECORD))
 #endif
 
+#ifndef ARCH_RETURN_ADDRESS
+#define ARCH_RETURN_ADDRESS() (uintptr_t) __builtin_return_address(0)
+#endif
+
 /* The caller of the function in which this is used. */
 #define ARCH_CALLER()                                                                              \
 	((struct unwind_state){                                                                    \
-		.pc = (uint64_t)__builtin_return_address(0),                                       \
-		.sp = (uint64_t)__builtin_dwarf_cfa(),                                             \
+		.pc = ARCH_RETURN_ADDRESS(),                                                       \
+		.sp = (uintptr_t)__builtin_dwarf_cfa(),                                            \
 		.fp = ARCH_CALLERS_FP(),                                                           \
 	})
 

@@ -14,6 +14,7 @@
 #include "agent/unwind/module_cache.h"
 #include "agent/unwind/proc_maps.h"
 #include "base/bytes.h"
+#include "cfi/abi.h"
 
 #define HEADERS 4096 /* at least so much can be read at the start of a module */
 
@@ -73,7 +74,7 @@ static void find_program(void)
 		const ElfW(Phdr) *segment = &place.headers[i];
 		uint64_t start = place.bias + segment->p_vaddr;
 
-		if (segment->p_type == PT_GNU_EH_FRAME)
+		if (segment->p_type == ARCH_TABLES_SEGMENT)
 			place.eh_frame_hdr = start;
 		if (segment->p_type != PT_LOAD)
 			continue;
@@ -151,7 +152,7 @@ static bool read_headers(struct module_place *place)
 					    arch_page());
 	}
 	for (unsigned i = 0; i < place->header_count; i++) {
-		if (place->headers[i].p_type == PT_GNU_EH_FRAME)
+		if (place->headers[i].p_type == ARCH_TABLES_SEGMENT)
 			place->eh_frame_hdr = place->bias + place->headers[i].p_vaddr;
 	}
 	return have_bias;
@@ -225,6 +226,10 @@ static void limit_reads(const struct module_place *place, uint64_t address,
 			.size = tables->p_memsz,
 			.address = place->bias + tables->p_vaddr,
 		};
+	for (unsigned i = 0; i < place->header_count; i++) {
+		if (place->headers[i].p_type == ARCH_TABLES_SEGMENT)
+			ret->header_size = place->headers[i].p_memsz;
+	}
 	if (text && text->p_flags & PF_R)
 		ret->text_end = place->bias + text->p_vaddr + text->p_memsz;
 	// Where the program's own headers are, its ELF header need not be: the kernel says it.
@@ -232,6 +237,7 @@ static void limit_reads(const struct module_place *place, uint64_t address,
 		ret->entry = place->bias + ((const ElfW(Ehdr) *)(uintptr_t)place->start)->e_entry;
 	else if (getauxval)
 		ret->entry = getauxval(AT_ENTRY);
+	ret->entry = arch_strip(ret->entry);
 }
 
 /* For a library that does not begin with its headers, as patchelf and some packers make them. */
@@ -311,7 +317,7 @@ bool module_find_tables(uint64_t address, bool may_make, struct module_tables *r
 	limit_reads(&place, address, ret);
 	if (place.eh_frame_hdr != 0 && ret->image.size == 0)
 		limit_reads_by_maps(&place, ret);
-	if (place.eh_frame_hdr == 0 && place.headers) {
+	if (ARCH_TABLES_SEGMENT == PT_GNU_EH_FRAME && place.eh_frame_hdr == 0 && place.headers) {
 		ret->index = module_index_find(place.start);
 		if (!ret->index && may_make) {
 			module_index_make(&place);
@@ -321,14 +327,4 @@ bool module_find_tables(uint64_t address, bool may_make, struct module_tables *r
 	if (ret->index)
 		ret->image = ret->index->image;
 	return true;
-}
-
-enum eh_frame_answer module_find_row(const struct module_tables *tables, uint64_t pc, uint8_t reg,
-				     struct eh_frame_row *ret)
-{
-	if (tables->image.size == 0)
-		return EH_FRAME_NONE;
-	if (tables->index)
-		return eh_frame_find_in(&tables->image, &tables->index->table, pc, reg, ret);
-	return eh_frame_find(&tables->image, tables->header, pc, reg, ret);
 }

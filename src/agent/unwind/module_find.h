@@ -16,8 +16,9 @@
 void module_find_init(int (*dl_find_object)(void *address, void *result));
 
 struct module_tables {
-	struct eh_image image; /* the segment around .eh_frame_hdr; size 0: no unwind tables */
-	uint64_t header;       /* address of .eh_frame_hdr; 0: there is none, and index counts */
+	struct eh_image image; /* the segment around the header; size 0: no unwind tables */
+	uint64_t header; /* of .eh_frame_hdr or .ARM.exidx; 0: there is none, and index counts */
+	uint64_t header_size; /* 0: not known */
 	const struct module_index *index;
 	uint64_t text_end; /* the code at the address can be read up to here; 0: not at all */
 	uint64_t entry; /* of the program and the loader: where the kernel enters them. Of others:
@@ -44,9 +45,5 @@ bool module_find_text(uint64_t address, struct module_text *ret);
  * made now. Only for a caller that runs by unwind_run_slow().
  */
 bool module_find_tables(uint64_t address, bool may_make, struct module_tables *ret);
-
-/* eh_frame_find() in these tables. */
-enum eh_frame_answer module_find_row(const struct module_tables *tables, uint64_t pc, uint8_t reg,
-				     struct eh_frame_row *ret);
 
 #endif

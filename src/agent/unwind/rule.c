@@ -8,8 +8,8 @@
 #include "agent/unwind/memory.h"
 #include "agent/unwind/module_find.h"
 #include "agent/unwind/scanned.h"
+#include "agent/unwind/tables.h"
 #include "base/compiler.h"
-#include "cfi/rule_compile.h"
 
 const struct unwind_registers rule_registers = ARCH_UNWIND_REGISTERS;
 
@@ -101,8 +101,6 @@ bool rule_of_signal_return(uint64_t pc, uint64_t size, struct unwind_rule *ret)
 /* The rule for code that no entry of the module's tables covers. */
 static void find_uncovered(uint64_t pc, const struct module_tables *tables, struct unwind_rule *ret)
 {
-	struct eh_frame_row found;
-
 	if (rule_of_signal_return(pc, pc < tables->text_end ? tables->text_end - pc : 0, ret))
 		return;
 	// What the kernel has entered is the outermost frame; RISC-V's loader has no table there.
@@ -110,7 +108,7 @@ static void find_uncovered(uint64_t pc, const struct module_tables *tables, stru
 		ret->kind = RULE_END;
 	// No call precedes pc, and a function begins at it. So its address was written to the
 	// bottom of a new stack, as makecontext() does with __start_context().
-	else if (module_find_row(tables, pc, ARCH_DWARF_FP, &found) == EH_FRAME_FOUND)
+	else if (tables_find_start(tables, pc) == pc)
 		ret->kind = RULE_END;
 	else
 		scanned_find_rule(pc, ret);
@@ -130,20 +128,19 @@ static bool is_context_end(uint64_t pc, const struct module_tables *tables)
 static void find_rule(uint64_t pc, struct unwind_rule *ret)
 {
 	struct unwind_rule rule;
-	enum eh_frame_answer answer;
-	struct eh_frame_row found;
+	enum tables_answer answer;
 	struct module_tables tables;
 
 	pc = original_of(pc);
 	*ret = (struct unwind_rule){.kind = RULE_FRAME_POINTER};
 	if (!module_find_tables(pc - 1, true, &tables))
 		return;
-	answer = module_find_row(&tables, pc - 1, ARCH_DWARF_FP, &found);
+	answer = tables_find_rule(&tables, pc - 1, &rule);
 	if (is_context_end(pc, &tables))
 		ret->kind = RULE_END;
-	else if (answer == EH_FRAME_NONE)
+	else if (answer == TABLES_NONE)
 		find_uncovered(pc, &tables, ret);
-	else if (answer == EH_FRAME_FOUND && rule_compile(&found, pc - 1, &rule_registers, &rule))
+	else if (answer == TABLES_FOUND)
 		*ret = rule;
 	else
 		ret->kind = RULE_BROKEN;
@@ -151,14 +148,11 @@ static void find_rule(uint64_t pc, struct unwind_rule *ret)
 
 static void find_register(uint64_t pc, uint8_t reg, struct rule_place *place, int32_t *offset)
 {
-	struct eh_frame_row found;
 	struct module_tables tables;
 
 	pc = original_of(pc);
-	*offset = 0;
 	if (!module_find_tables(pc - 1, true, &tables) ||
-	    module_find_row(&tables, pc - 1, reg, &found) != EH_FRAME_FOUND ||
-	    !rule_compile_place(&found.row.saved, pc - 1, &rule_registers, place, offset))
+	    !tables_find_register(&tables, pc - 1, reg, place, offset))
 		*place = (struct rule_place){.how = RULE_LOST};
 }
 
@@ -197,11 +191,7 @@ never_inline void rule_find_register_slow(uint64_t pc, uint8_t reg, struct rule_
 
 never_inline uint64_t unwind_code_start(uint64_t pc)
 {
-	struct eh_frame_row found;
 	struct module_tables tables;
 
-	if (!module_find_tables(pc - 1, false, &tables) ||
-	    module_find_row(&tables, pc - 1, ARCH_DWARF_FP, &found) != EH_FRAME_FOUND)
-		return 0;
-	return found.start;
+	return module_find_tables(pc - 1, false, &tables) ? tables_find_start(&tables, pc - 1) : 0;
 }

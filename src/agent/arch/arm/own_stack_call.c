@@ -1,0 +1,27 @@
+/* See own_stack_call.h. */
+#include "agent/arch/own_stack_call.h"
+
+/* In: r0 function, r1 argument, r2 end. */
+__asm__(".pushsection .text\n"
+	".arm\n"
+	".balign 4\n"
+	".hidden own_stack_call\n"
+	".globl own_stack_call\n"
+	".type own_stack_call, %function\n"
+	"own_stack_call:\n"
+	"	.fnstart\n"
+	"	push {r7, lr}\n"
+	"	.save {r7, lr}\n"
+	"	.setfp r7, sp\n"
+	"	mov r7, sp\n"
+	"	mov sp, r2\n"
+	"	mov r3, r0\n"
+	"	mov r0, r1\n"
+	"	mov lr, pc\n"
+	"	bx r3\n"
+	"	mov sp, r7\n"
+	"	pop {r7, lr}\n"
+	"	bx lr\n"
+	"	.fnend\n"
+	".size own_stack_call, . - own_stack_call\n"
+	".popsection");
