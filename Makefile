@@ -60,7 +60,8 @@ endef
 define cross_dir
 @$(as_owner) mkdir -p $(BUILD)/$(1)
 @sed -e 's|@cpu@|$(1)|' -e 's|@gnu@|$(call cross,$(1),3)|' -e 's|@family@|$(call cross,$(1),4)|' \
-	-e "s|@multiarch@|$$($(call cross,$(1),3)-gcc -print-multiarch)|" -e 's|@qemu@|$(call cross,$(1),7)|' -e '$(3)' tools/cross/cross.ini.in | $(as_owner) tee $(BUILD)/$(1)/$(2).ini >/dev/null
+	-e "s|@multiarch@|$$($(call cross,$(1),3)-gcc -print-multiarch)|" -e 's|@qemu@|$(call cross,$(1),7)|' \
+	-e 's|@order@|$(call cross,$(1),8)|' -e '$(3)' tools/cross/cross.ini.in | $(as_owner) tee $(BUILD)/$(1)/$(2).ini >/dev/null
 @$(as_owner) tools/build.sh $(BUILD)/$(1)/$(2) --cross-file $(BUILD)/$(1)/$(2).ini -Dwerror=$(if $(WERROR),true,false) \
 	--buildtype=debugoptimized -Dtests=false $(4)
 endef
@@ -75,9 +76,10 @@ agent_alone = -Dtool=false -Dweb=false -Debpf=false
 
 ifneq ($(foreign),)
 whole := $(filter tool,$(call cross,$(ARCH),5))
+unpacked := $(filter-out -,$(call cross,$(ARCH),2))
 build: setup-cross-$(ARCH)
-	@$(as_owner) tools/cross/sysroot.sh $(ARCH) $(foreign)/sysroot
-	$(call cross_dir,$(ARCH),meson,s|@root@|$(abspath $(foreign))/sysroot|g,$(if $(whole),,$(agent_alone)))
+	@$(if $(unpacked),$(as_owner) tools/cross/sysroot.sh $(ARCH) $(foreign)/sysroot)
+	$(call cross_dir,$(ARCH),meson,$(if $(unpacked),s|@root@|$(abspath $(foreign))/sysroot|g,/@root@/d),$(if $(whole),,$(agent_alone)))
 	@$(as_owner) ln -f $(if $(whole),$(foreign)/meson/src/cli/mallow) $(foreign)/meson/src/agent/libmallow.so \
 		$(foreign)/meson/src/agent/libmallow.a $(foreign)/meson/src/agent/libmallow.options $(foreign)/
 
@@ -102,7 +104,7 @@ else
 check: setup-test build build-asan $(if $(filter x86_64,$(shell uname -m)),build-aarch64-agent) ## all tests; the last line says how many passed; ARCH=…: those of another architecture
 	@$(PYTHON) tools/check.py
 
-build: setup-build tool ## build/mallow and build/libmallow.so, to be used from there; ARCH=aarch64, riscv64, mips64el: build/aarch64/mallow, …
+build: setup-build tool ## build/mallow and build/libmallow.so, to be used from there; ARCH=aarch64, riscv64, mips64el, mips64: build/aarch64/mallow, …
 endif
 
 check-long: setup-long build build-asan build-tsan build-clang ## check, and what takes long or needs large packages
@@ -111,6 +113,7 @@ check-long: setup-long build build-asan build-tsan build-clang ## check, and wha
 	@$(MAKE) --no-print-directory check-16k ARCH=aarch64
 	@$(MAKE) --no-print-directory check ARCH=riscv64
 	@$(MAKE) --no-print-directory check ARCH=mips64el
+	@$(MAKE) --no-print-directory check ARCH=mips64
 
 check-distributions: setup-distributions ## make demo and make check on a bare Debian 12 and 13 (root; an hour and more)
 	@tools/check_distributions.sh $(BUILD)/distributions

@@ -41,7 +41,7 @@ ROOMS = {
     "ebpf": "base hosted symbols cfi ebpf/bpf ebpf/target ebpf/hooks ebpf/unwind",
     "ebpf/record": "base hosted trace symbols write cfi ebpf/bpf ebpf/target ebpf/hooks ebpf",
     "ebpf/kernel": "base hosted ebpf ebpf/bpf",
-    "finish": "base hosted hosted/files trace symbols analysis write",
+    "finish": "base hosted hosted/files trace symbols coredump analysis write",
     "stream": "base hosted hosted/files hosted/net trace symbols write",
     "report": "base hosted hosted/files trace symbols analysis",
     "server": "base hosted hosted/files hosted/net trace symbols analysis report",

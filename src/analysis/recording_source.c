@@ -3,8 +3,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "base/bytes.h"
-#include "trace/format.h"
+#include "coredump/turned.h"
 
 void recording_source_close(struct recording_source *source)
 {
@@ -16,6 +15,7 @@ void recording_source_close(struct recording_source *source)
 		byte_source_close(&(struct byte_source){.fd = source->fds[i]});
 	free(source->fds);
 	free(source->written);
+	free(source->turned);
 	*source = (struct recording_source){0};
 }
 
@@ -41,22 +41,6 @@ static struct err *open_core(const char *path, struct recording_source *source)
 	return NULL;
 }
 
-/*
- * *ret: whether the file is a live table of a big-endian machine, which is turned around like a raw
- * dump.
- */
-static struct err *is_big_endian(const struct byte_source *file, bool *ret)
-{
-	uint8_t head[offsetof(struct trace_header, byte_order) + 1];
-	size_t got;
-	struct err *err = byte_source_read(file, 0, head, sizeof(head), &got);
-
-	if (!err)
-		*ret = got == sizeof(head) && bytes_u64(head) == TRACE_MAGIC &&
-		       head[sizeof(head) - 1] == TRACE_BIG_ENDIAN;
-	return err;
-}
-
 static struct err *open_file(const char *path, struct recording_source *source)
 {
 	bool core, big;
@@ -66,11 +50,12 @@ static struct err *open_file(const char *path, struct recording_source *source)
 		err = coredump_is(path, source->file.fd, &core);
 	if (err || core)
 		return err ? err : open_core(path, source);
-	err = is_big_endian(&source->file, &big);
+	err = turned_is_needed(&source->file, &big);
 	if (err || !big)
 		return err;
-	recording_source_close(source);
-	return recording_source_open_raw(&path, 1, source);
+	err = turned_read(&source->file, &source->turned, &source->turned_source);
+	source->bytes = &source->turned_source;
+	return err;
 }
 
 struct err *recording_source_open(const char *path, struct recording_source *ret)

@@ -17,6 +17,8 @@ struct recording_source {
 	/* The source's own. */
 	struct byte_source file;
 	struct coredump *coredump;
+	uint8_t *turned; /* of a big-endian recording: all of it */
+	struct byte_source turned_source;
 	int *fds; /* of raw dumps */
 	size_t fd_count;
 };

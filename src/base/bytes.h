@@ -1,13 +1,14 @@
-/* Unaligned little-endian loads and stores, and rounding. Hosts are little-endian. */
+/*
+ * Unaligned loads and stores in the machine's byte order, and rounding. The tool, which reads
+ * little-endian files by them, is built for little-endian machines alone.
+ */
 #ifndef MALLOW_BASE_BYTES_H
 #define MALLOW_BASE_BYTES_H
 
 #include <stdint.h>
 #include <string.h>
 
-#if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
-#error "a big-endian port must swap here"
-#endif
+#define BYTES_BIG_ENDIAN (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__)
 
 #define bytes_load(type, p)                                                                        \
 	__extension__({                                                                            \
@@ -29,6 +30,12 @@ static inline uint32_t bytes_u32(const void *p)
 static inline uint64_t bytes_u64(const void *p)
 {
 	return bytes_load(uint64_t, p);
+}
+
+/* Eight bytes, of which the first becomes the lowest: for numbers of bytes, such as varints. */
+static inline uint64_t bytes_u64_first_lowest(const void *p)
+{
+	return BYTES_BIG_ENDIAN ? __builtin_bswap64(bytes_u64(p)) : bytes_u64(p);
 }
 
 static inline void bytes_put_u64(void *p, uint64_t value)

@@ -18,7 +18,7 @@
 
 static inline bool program_head_is_elf(const uint8_t *head, size_t size)
 {
-	return size >= sizeof(Elf64_Ehdr) && bytes_u32(head) == 0x464c457f;
+	return size >= sizeof(Elf64_Ehdr) && !__builtin_memcmp(head, ELFMAG, SELFMAG);
 }
 
 /* Class, byte order and machine in one number. */
@@ -52,12 +52,15 @@ static inline bool program_head_is_static(const uint8_t *head, size_t size)
  */
 static inline bool program_head_is_linked(const uint8_t *head, size_t size)
 {
-	static const char note[20] = "\7\0\0\0\0\0\0\0\1\0\0\0mallow\0";
+	static const struct {
+		uint32_t name_size, content_size, type;
+		char name[8];
+	} note = {7, 0, 1, "mallow"};
 
 	for (size_t at = 0; at + sizeof(note) <= size; at += 4) {
 		size_t same = 0;
 
-		while (same < sizeof(note) && (char)head[at + same] == note[same])
+		while (same < sizeof(note) && head[at + same] == ((const uint8_t *)&note)[same])
 			same++;
 		if (same == sizeof(note))
 			return true;

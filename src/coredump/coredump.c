@@ -8,9 +8,9 @@
 
 #include "coredump/core_image.h"
 #include "coredump/core_table.h"
+#include "coredump/turned.h"
 #include "hosted/cleanup.h"
 #include "hosted/files/decompressed.h"
-#include "trace/byte_order.h"
 #include "trace/chunk_check.h"
 #include "trace/live.h"
 
@@ -73,66 +73,26 @@ static struct coredump *create_empty(const char *name)
 	return coredump;
 }
 
-#define TURNED_MAX (UINT64_C(1) << 30)
-
-/* Reads the whole table into memory and turns its numbers around. */
-static struct err *turn_around(struct coredump *coredump)
-{
-	size_t size = (size_t)coredump->source.size, got, step;
-	struct err *err;
-
-	// Only firmware writes such tables. A damaged place makes a small one look huge.
-	if (coredump->source.size > TURNED_MAX)
-		return err_create("%s: a big-endian table of %" PRIu64
-				  " bytes: at most 1 GiB is read",
-				  coredump->name, coredump->source.size);
-	coredump->turned = calloc(1, size);
-	if (!coredump->turned)
-		return err_no_memory();
-	err = byte_source_read(&coredump->source, 0, coredump->turned, size, &got);
-	if (err)
-		return err;
-	byte_order_turn_header(coredump->turned);
-	for (size_t at = TRACE_PAGE; at + TRACE_PAGE <= size; at += step) {
-		uint8_t head[LIVE_CHUNK_OFFSET + sizeof(struct live_chunk)];
-		struct trace_chunk chunk;
-		const char *expected;
-
-		step = TRACE_PAGE;
-		memcpy(head, coredump->turned + at, sizeof(head));
-		if (!byte_order_turn_head(head) ||
-		    chunk_check(head, &chunk, &expected) != CHUNK_VALID)
-			continue;
-		if (chunk.size <= size - at)
-			step = chunk.size;
-		byte_order_turn_chunk(coredump->turned + at, step);
-	}
-	coredump->source = byte_source_memory(coredump->name, coredump->turned, size);
-	return NULL;
-}
-
 /* Makes the source of the table that was found. */
 static struct err *settle(struct coredump *coredump)
 {
 	const struct core_table *table = &coredump->table;
-	uint8_t header[BYTE_ORDER_HEADER];
+	struct byte_source found;
 	struct err *err;
-	size_t got;
+	bool big;
 
 	if (table->size <= TRACE_PAGE)
 		return err_create("%s: of the table of live blocks only the first page is in it",
 				  coredump->name);
-	coredump->source = byte_source_pieces(coredump->name, table->pieces.items,
-					      table->pieces.count, table->size);
+	found = byte_source_pieces(coredump->name, table->pieces.items, table->pieces.count,
+				   table->size);
+	coredump->source = found;
 	coredump->facts.pid = coredump->image.pid;
 	coredump->facts.signal = coredump->image.signal;
 	coredump->facts.missing = table->missing;
 	coredump->facts.cut = coredump->image.cut;
-	err = byte_source_read(&coredump->source, 0, header, sizeof(header), &got);
-	if (err)
-		return err;
-	return got == sizeof(header) && byte_order_turn_header(header) ? turn_around(coredump)
-								       : NULL;
+	err = turned_is_needed(&found, &big);
+	return err || !big ? err : turned_read(&found, &coredump->turned, &coredump->source);
 }
 
 /* Whether the file is a recording of events by that process. */

@@ -10,6 +10,7 @@
 #include "analysis/sight/sight.h"
 #include "analysis/views/series_stored.h"
 #include "base/bytes.h"
+#include "coredump/turned.h"
 #include "finish/finish_workers.h"
 #include "hosted/cleanup.h"
 #include "hosted/files/replace_file.h"
@@ -32,7 +33,9 @@
 #define COPY_STEP (1u << 20)
 
 struct finish {
-	struct byte_source source;
+	struct byte_source file_source;
+	struct byte_source source; /* the same, or what of a big-endian recording was turned */
+	uint8_t *turned;
 	uint8_t page[TRACE_PAGE]; /* the header's page */
 	struct trace_header header;
 	struct chunk_index index;
@@ -50,7 +53,8 @@ static void finish_deinit(struct finish *finish)
 	replace_file_deinit(&finish->file);
 	finish_jobs_deinit(&finish->jobs);
 	chunk_index_deinit(&finish->index);
-	byte_source_close(&finish->source);
+	byte_source_close(&finish->file_source);
+	free(finish->turned);
 }
 
 /* Opens the recording at path: reads its header and finds its chunks. */
@@ -59,8 +63,16 @@ static struct err *open_recording(const char *path, struct finish *finish)
 	struct damage damage = {0};
 	struct err *err;
 	size_t got;
+	bool big;
 
-	err = byte_source_open(path, &finish->source);
+	err = byte_source_open(path, &finish->file_source);
+	if (!err)
+		err = turned_is_needed(&finish->file_source, &big);
+	if (err)
+		return err;
+	finish->source = finish->file_source;
+	if (big)
+		err = turned_read(&finish->file_source, &finish->turned, &finish->source);
 	if (!err)
 		err = byte_source_read(&finish->source, 0, finish->page, sizeof(finish->page),
 				       &got);
@@ -80,7 +92,7 @@ static bool wants_compression(const struct finish *finish, enum finish_compress 
 
 static enum finish_state state_of(const struct finish *finish, enum finish_compress compress)
 {
-	if (still_written(finish->source.fd, &finish->header))
+	if (still_written(finish->file_source.fd, &finish->header))
 		return FINISH_LIVE;
 	if (!(finish->header.flags & TRACE_FINISHED))
 		return FINISH_NEEDED;
@@ -92,7 +104,7 @@ static enum finish_state state_of(const struct finish *finish, enum finish_compr
 
 struct err *finish_inspect(const char *path, enum finish_compress compress, enum finish_state *ret)
 {
-	cleanup(finish_deinit) struct finish finish = {.source.fd = -1, .file.fd = -1};
+	cleanup(finish_deinit) struct finish finish = {.file_source.fd = -1, .file.fd = -1};
 	struct err *err = open_recording(path, &finish);
 
 	if (!err)
@@ -343,7 +355,7 @@ static struct err *check_same(const struct finish *finish)
 {
 	struct stat status;
 
-	if (fstat(finish->source.fd, &status) < 0)
+	if (fstat(finish->file_source.fd, &status) < 0)
 		return err_create_errno(errno, "'%s'", finish->source.name);
 	if (status.st_dev != finish->file.device || status.st_ino != finish->file.inode)
 		return err_create("'%s' was replaced meanwhile", finish->source.name);
@@ -355,7 +367,7 @@ struct err *finish_recording(const char *path, const struct recording *recording
 			     struct finish_result *ret)
 {
 	cleanup(finish_deinit) struct finish finish = {
-		.source.fd = -1,
+		.file_source.fd = -1,
 		.file.fd = -1,
 		.options = options,
 	};

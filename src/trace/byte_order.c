@@ -1,6 +1,8 @@
 #include "trace/byte_order.h"
 
 #include "base/bytes.h"
+#include "trace/checksum.h"
+#include "trace/chunk_check.h"
 #include "trace/live.h"
 
 /* `count` integers of `width` bytes; width 1: bytes that are no numbers. */
@@ -29,8 +31,11 @@ static uint8_t *turn_struct(uint8_t *at, const struct run *runs)
 static const struct run header_runs[] = {
 	{1, 8}, {2, 2}, {4, 1}, {1, 32}, {4, 2}, {8, 1},  {4, 1},
 	{1, 4}, {4, 2}, {8, 3}, {4, 2},  {8, 2}, {8, 16}, /* struct trace_header */
-	{4, 4}, {8, 3}, {4, 2}, {0, 0},                   /* struct live_header */
+	{4, 4}, {8, 3}, {4, 2},                           /* struct live_header */
+	{4, 2}, {8, 1}, {4, 2},                           /* streams, struct trace_attacher */
+	{8, 5}, {4, 2}, {8, 1}, {0, 0},                   /* struct trace_memory, size */
 };
+static_assert(TRACE_SIZE_OFFSET + 8 == BYTE_ORDER_HEADER, "section 2");
 
 bool byte_order_turn_header(uint8_t header[BYTE_ORDER_HEADER])
 {
@@ -98,14 +103,37 @@ static size_t size_of(const struct run *runs)
 	return size;
 }
 
+static uint64_t checksum_of(const uint8_t *chunk, size_t size)
+{
+	const size_t head = sizeof(struct trace_chunk);
+
+	return trace_checksum(chunk, head, chunk + head, size - head - TRACE_TRAILER_SIZE);
+}
+
+/* Whether a chunk that is not turned yet is sealed, all of it is there, and its trailer is right.
+ */
+static bool is_sealed(const uint8_t *chunk, size_t size)
+{
+	const struct trace_chunk *header = (const void *)chunk;
+
+	return __builtin_bswap32(bytes_u32(&header->flags)) == TRACE_CHUNK_SEALED &&
+	       __builtin_bswap32(bytes_u32(&header->size)) == size &&
+	       __builtin_bswap64(bytes_u64(chunk + size - TRACE_TRAILER_SIZE)) ==
+		       checksum_of(chunk, size);
+}
+
 void byte_order_turn_chunk(uint8_t *chunk, size_t size)
 {
 	struct live_chunk *live = (void *)(chunk + LIVE_CHUNK_OFFSET);
 	size_t array = LIVE_ARRAY_OFFSET;
+	bool sealed = is_sealed(chunk, size);
 	const struct run *runs;
 
-	if (!byte_order_turn_head(chunk) ||
-	    bytes_u32(chunk + offsetof(struct trace_chunk, kind)) != TRACE_CHUNK_LIVE)
+	if (!byte_order_turn_head(chunk))
+		return;
+	if (sealed)
+		bytes_put_u64(chunk + size - TRACE_TRAILER_SIZE, checksum_of(chunk, size));
+	if (bytes_u32(chunk + offsetof(struct trace_chunk, kind)) != TRACE_CHUNK_LIVE)
 		return;
 	runs = runs_of(bytes_u32(&live->part));
 	if (!runs || size_of(runs) != bytes_u32(&live->entry_size))
@@ -121,4 +149,25 @@ void byte_order_turn_chunk(uint8_t *chunk, size_t size)
 	}
 	for (; array < size && size - array >= size_of(runs); array += size_of(runs))
 		turn_struct(chunk + array, runs);
+}
+
+void byte_order_turn_recording(uint8_t *bytes, size_t size)
+{
+	uint8_t head[LIVE_CHUNK_OFFSET + sizeof(struct live_chunk)];
+	size_t step;
+
+	byte_order_turn_header(bytes);
+	for (size_t at = TRACE_PAGE; at + sizeof(head) <= size; at += step) {
+		struct trace_chunk chunk;
+		const char *expected;
+
+		step = TRACE_PAGE;
+		memcpy(head, bytes + at, sizeof(head));
+		if (!byte_order_turn_head(head) ||
+		    chunk_check(head, &chunk, &expected) != CHUNK_VALID)
+			continue;
+		// A file may end within its last chunk.
+		step = chunk.size <= size - at ? chunk.size : size - at;
+		byte_order_turn_chunk(bytes + at, step);
+	}
 }

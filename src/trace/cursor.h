@@ -127,7 +127,7 @@ static VARINT_INLINE uint64_t cursor_varint(struct cursor *cursor)
 	uint64_t value = 0;
 
 	if (likely(cursor_left(cursor) >= 8))
-		value = cursor_varint_in(bytes_u64(cursor->at), &size);
+		value = cursor_varint_in(bytes_u64_first_lowest(cursor->at), &size);
 	cursor->at += size;
 	return likely(size) ? value : cursor_varint_slow(cursor);
 }

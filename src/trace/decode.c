@@ -235,7 +235,7 @@ struct quick {
 static inline uint64_t quick_varint(struct quick *quick)
 {
 	unsigned int size;
-	uint64_t value = cursor_varint_in(bytes_u64(quick->at), &size);
+	uint64_t value = cursor_varint_in(bytes_u64_first_lowest(quick->at), &size);
 
 	quick->at += size;
 	quick->rare |= !size;

@@ -7,9 +7,16 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define TRACE_MAGIC          0x0a1a0a0d574c4d89ull /* "\x89MLW\r\n\x1a\n" read little-endian */
+#include "base/bytes.h"
+
+/* "\x89MLW\r\n\x1a\n": these bytes, whatever the machine's byte order is. */
+#if BYTES_BIG_ENDIAN
+#define TRACE_MAGIC 0x894d4c570d0a1a0aull
+#else
+#define TRACE_MAGIC 0x0a1a0a0d574c4d89ull
+#endif
 #define TRACE_VERSION_MAJOR  1
-#define TRACE_VERSION_MINOR  9
+#define TRACE_VERSION_MINOR  10
 #define TRACE_PAGE           4096u
 #define TRACE_CHUNK_MAGIC    0xa74b4843574c4dd1ull
 #define TRACE_CHUNK_SIZE_MAX (1u << 30)
@@ -27,8 +34,8 @@ enum trace_allocator {
 	TRACE_ALLOCATOR_OTHER = 3,
 };
 
-/* The order of bytes in integers of a fixed size. Readers swap big-endian tables:
- * trace/byte_order.h. */
+/* The order of bytes in integers of a fixed size, which is the writer's. Readers turn big-endian
+ * recordings: trace/byte_order.h. */
 enum trace_byte_order {
 	TRACE_LITTLE_ENDIAN = 0,
 	TRACE_BIG_ENDIAN = 1,

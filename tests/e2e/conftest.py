@@ -34,6 +34,7 @@ COMPILERS = {("gcc", "c"): "gcc", ("gcc", "cpp"): "g++", ("clang", "c"): "clang"
              ("clang", "cpp"): "clang++", ("musl", "c"): "musl-gcc"}
 ARCH = os.environ.get("MALLOW_ARCH")
 SYSROOT = TOP / "build" / str(ARCH) / "sysroot"
+PACKAGES = SYSROOT.exists()  # whether Debian has any of that architecture
 GUEST = os.environ.get("MALLOW_GUEST")
 # Without a sysroot the compiler's own C library does.
 FOREIGN = [*([f"--sysroot={SYSROOT}"] if SYSROOT.exists() else []), "-fasynchronous-unwind-tables"]
@@ -42,6 +43,8 @@ if ARCH:
     (TRIPLE, QEMU), = (line.split()[2:7:4] for line in open(TOP / "tools/cross/architectures.txt")
                        if line.split()[:1] == [ARCH])
     COMPILERS = {("gcc", "c"): f"{TRIPLE}-gcc", ("gcc", "cpp"): f"{TRIPLE}-g++"}
+if ARCH and not SYSROOT.exists():
+    SYSROOT = pathlib.Path("/usr", TRIPLE)
 EMULATED = bool(ARCH) and QEMU != "-"
 WORD = 4 if ARCH in ("i386", "armhf", "armel") else 8
 if ARCH and not EMULATED:

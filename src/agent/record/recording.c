@@ -61,6 +61,7 @@ static void fill_header(struct trace_header *header, bool forked, const uint8_t 
 	header->parent_pid = (uint32_t)sys_getppid();
 	header->start_time = start_time();
 	header->machine = ARCH_ELF_MACHINE;
+	header->byte_order = BYTES_BIG_ENDIAN ? TRACE_BIG_ENDIAN : TRACE_LITTLE_ENDIAN;
 	header->pointer_size = sizeof(void *);
 	header->clock = clock_use_tsc ? TRACE_CLOCK_TSC : TRACE_CLOCK_MONOTONIC_NS;
 	header->allocator = real.allocator_is_glibc  ? TRACE_ALLOCATOR_GLIBC

@@ -9,6 +9,7 @@
 #include <time.h>
 
 #include "analysis/load/load.h"
+#include "coredump/turned.h"
 #include "hosted/cleanup.h"
 #include "hosted/now.h"
 
@@ -24,7 +25,7 @@
 struct growing {
 	char *name; /* its path, or what messages call it */
 	bool named; /* it is a path */
-	bool core;  /* of a core dump, which does not grow */
+	bool core;  /* of a core dump or a big-endian machine: it is opened again by its path */
 	struct byte_source source;
 	unsigned int needs;
 	struct recording *recording; /* NULL: nothing is taken */
@@ -69,6 +70,8 @@ struct err *growing_open(const char *path, unsigned int needs, struct growing **
 	err = byte_source_open(growing->name, &growing->source);
 	if (!err)
 		err = coredump_is(growing->name, growing->source.fd, &growing->core);
+	if (!err && !growing->core)
+		err = turned_is_needed(&growing->source, &growing->core);
 	if (err)
 		return err;
 	growing->whole = growing->core;

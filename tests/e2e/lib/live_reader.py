@@ -28,7 +28,7 @@ LEAVING = 1 << 29  # in the name of an empty group
 WEIGHT = 65536
 PART, HAS_PARTS, NODE = 1 << 31, 1 << 30, (1 << 24) - 1  # in the node of a site
 # Integers of a fixed size, for tables that are big-endian.
-HEADER_FORM = "8sHHI16s16sIIQI4BIIQQQIIQQ16QIIIIQQQII"
+HEADER_FORM = "8sHHI16s16sIIQI4BIIQQQIIQQ16QIIIIQQQIIIIQII5QIIQ"
 CHUNK_FORM, LIVE_FORM = "QIIIIQQQQII", "QIIIIQQQ8sQIIQQ"
 ENTRY_FORMS = {NODES: "III", SITES: "6Q4I", THREADS: "QQII16sQQQ", FREED: "QQ", HEADS: "256I",
                CELLS: "4Q", FULLS: "II32Q", BLOCKS: "QQQ"}

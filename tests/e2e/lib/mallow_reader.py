@@ -97,6 +97,11 @@ def unseen_record(body, p):
                     [kind, size] + [text.decode("utf-8", "backslashreplace") for text in texts]))
 
 
+def order_of(data):
+    """Of a recording's integers, as struct names it."""
+    return ">" if data[71] == 1 else "<"
+
+
 def glibc_usable(size):
     return max(32, (size + 23) & ~15) - 8
 
@@ -107,16 +112,17 @@ class Header:
     def __init__(self, data):
         if len(data) < PAGE or data[:8] != MAGIC:
             raise NotARecording(f"no recording: it begins with {data[:8]!r}")
-        (self.major, self.minor, self.size) = struct.unpack_from("<HHI", data, 8)
+        order = order_of(data)
+        (self.major, self.minor, self.size) = struct.unpack_from(order + "HHI", data, 8)
         if self.major > 1:
             raise NotARecording(f"format {self.major}.{self.minor} is newer than this reader")
         self.id = data[16:32].hex()
         self.parent_id = data[32:48].hex() if any(data[32:48]) else ""
         (self.pid, self.parent_pid, self.start_time, self.machine, self.pointer_size, self.clock,
          self.allocator, _, self.flags, self.state, self.ticks, self.monotonic, self.realtime,
-         self.end_reason, self.end_status) = struct.unpack_from("<IIQIBBBBIIQQQII", data, 48)
-        self.sample_mean, self.cull_ns = struct.unpack_from("<QQ", data, 112)
-        counters = struct.unpack_from("<16Q", data, 128)
+         self.end_reason, self.end_status) = struct.unpack_from(order + "IIQIBBBBIIQQQII", data, 48)
+        self.sample_mean, self.cull_ns = struct.unpack_from(order + "QQ", data, 112)
+        counters = struct.unpack_from(order + "16Q", data, 128)
         self.losses = dict(zip(LOSSES, counters))
         self.lost = sum(count for name, count in self.losses.items() if name not in NO_EVENTS)
         self.begun_by_fork = bool(self.flags & 1)
@@ -125,21 +131,23 @@ class Header:
         self.free_stacks = bool(self.flags & 8)
         self.begun_by_start = bool(self.flags & 16)
         self.attached = bool(self.flags & 64)
-        self.writer = struct.unpack_from("<QI", data, 312)[::-1] if self.attached else (self.pid, self.start_time)
+        self.writer = struct.unpack_from(order + "QI", data, 312)[::-1] if self.attached else (self.pid, self.start_time)
         self.ended = self.state == 1
         self.watched = bool(self.flags & 128)
-        self.own_memory = struct.unpack_from("<4Q", data, 328)
-        self.peak_resident, self.peak_source = struct.unpack_from("<QI", data, 360)
+        self.own_memory = struct.unpack_from(order + "4Q", data, 328)
+        self.peak_resident, self.peak_source = struct.unpack_from(order + "QI", data, 360)
         # So many streams there are at least.
-        self.streams = struct.unpack_from("<I", data, 304)[0] if self.ended else 0
+        self.streams = struct.unpack_from(order + "I", data, 304)[0] if self.ended else 0
 
 
 class Chunk:
     """Section 3: one chunk or slot and where it stands."""
 
     def __init__(self, data, offset):
-        (self.kind, self.size, self.stream, self.flags, committed, self.sequence, self.ticks,
-         self.monotonic, self.base, self.carried) = struct.unpack_from("<IIIIIIQQQI", data, offset + 8)
+        self.order = order_of(data)
+        (self.kind, self.size, self.stream, self.flags, commit, self.ticks,
+         self.monotonic, self.base, self.carried) = struct.unpack_from(self.order + "IIIIQQQQI", data, offset + 8)
+        self.sequence, committed = commit >> 32, commit & 0xFFFFFFFF
         self.offset = offset
         self.slot = bool(self.flags & SLOT)
         self.end = min(offset + self.size, len(data))
@@ -166,7 +174,7 @@ class Chunk:
         if xxhash is None:
             return None
         end = self.offset + self.size - TRAILER
-        expected, = struct.unpack_from("<Q", data, end)
+        expected, = struct.unpack_from(self.order + "Q", data, end)
         actual = xxhash.xxh64_intdigest(memoryview(data)[self.offset:end], seed=0)
         return None if actual == expected else f"trailer {expected:016x}, contents {actual:016x}"
 
@@ -179,9 +187,10 @@ class Chunk:
     @staticmethod
     def at(data, offset):
         """The chunk at an offset, or None where no valid header stands."""
-        if data[offset:offset + 8] != CHUNK_MAGIC or offset + CHUNK_HEADER > len(data):
+        order = order_of(data)
+        if data[offset:offset + 8] != CHUNK_MAGIC[::1 if order == "<" else -1] or offset + CHUNK_HEADER > len(data):
             return None
-        size, = struct.unpack_from("<I", data, offset + 12)
+        size, = struct.unpack_from(order + "I", data, offset + 12)
         if size < PAGE or size % PAGE or size > CHUNK_MAX:
             return None
         return Chunk(data, offset)

@@ -1,0 +1,65 @@
+"""Recordings of big-endian machines: the same bytes but for integers of a fixed size."""
+import struct
+
+import pytest
+import xxhash
+
+import mallow_reader
+from live_reader import CHUNK_FORM, HEADER_FORM
+
+
+@pytest.fixture
+def recorded(record):
+    """With sealed chunks and a slot."""
+    recorded = record(["perl", "-e", "my @a = map {[$_]} 1 .. 5000"])
+    assert {chunk.slot for chunk in recorded.reader.chunks} == {True, False}
+    return recorded
+
+
+def big_endian(reader, data):
+    data = bytearray(data)
+
+    def turn(at, form):
+        struct.pack_into(">" + form, data, at, *struct.unpack_from("<" + form, data, at))
+
+    turn(0, HEADER_FORM)
+    data[71] = 1
+    for chunk in reader.chunks:
+        turn(chunk.offset, CHUNK_FORM)
+        if not chunk.slot:
+            end = chunk.offset + chunk.size - mallow_reader.TRAILER
+            data[end:end + mallow_reader.TRAILER] = xxhash.xxh64_digest(bytes(data[chunk.offset:end]))
+    return data
+
+
+def test_says_the_same(recorded, tool):
+    path = recorded.path.with_name("b.mallow")
+    path.write_bytes(big_endian(recorded.reader, recorded.path.read_bytes()))
+    assert mallow_reader.read(path).events == recorded.reader.events
+    wanted = {**recorded.report_json, "path": None}
+    assert {**tool.report(path), "path": None} == wanted
+    for command in (["report"], ["info"], ["trace", "dump"]):
+        here, there = (tool(*command, name).stdout.replace(str(name), "PATH") for name in (recorded.path, path))
+        assert here.splitlines()[1:] == there.splitlines()[1:] and len(here) > 500, command
+    assert "Nothing changed" in tool("diff", recorded.path, path).stdout
+    tool("finish", path)
+    assert mallow_reader.order_of(path.read_bytes()) == "<"
+    assert tool.report(path)["sites"] == wanted["sites"]
+
+
+def test_damage_is_found(recorded, tool):
+    """A sealed chunk whose trailer does not match, and a file that ends anywhere."""
+    path, small = (recorded.path.with_name(f"{name}.mallow") for name in "bl")
+    little = bytearray(recorded.path.read_bytes())
+    data = big_endian(recorded.reader, little)
+    sealed = next(chunk for chunk in recorded.reader.chunks if not chunk.slot)
+    for bytes_of in data, little:
+        bytes_of[sealed.offset + sealed.size - 9] ^= 1
+    path.write_bytes(data)
+    assert not tool.info(path)["complete"]
+    for size in (71, 72, 200, 4095, 4096, 4200, sealed.offset + 100, sealed.offset + 5000, len(data)):
+        path.write_bytes(data[:size])
+        small.write_bytes(little[:size])
+        ours, theirs = (tool("report", name, check=False) for name in (path, small))
+        assert ours.returncode == theirs.returncode, size
+        assert ours.stdout.replace(str(path), "PATH") == theirs.stdout.replace(str(small), "PATH"), size
