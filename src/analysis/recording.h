@@ -170,7 +170,8 @@ struct recording_facts {
 	uint64_t unknown_frees;  /* of blocks that were never recorded */
 	uint64_t implicit_frees; /* section 8 of docs/trace-format.md */
 	uint64_t losses[TRACE_LOSS_COUNTERS];
-	uint64_t lost; /* sum of those losses that are events */
+	uint64_t guesses; /* frames whose callers are a guess */
+	uint64_t lost;    /* sum of those losses that are events */
 	uint64_t file_size;
 	uint64_t chunks;
 	uint64_t missing_chunks; /* gaps in the sequence of a stream */

@@ -40,6 +40,7 @@
 
 enum rule_kind {
 	RULE_STEP,
+	RULE_GUESS,         /* a step that was read from code (scan.h), and is not sure: wide */
 	RULE_END,           /* the outermost frame: it has no caller */
 	RULE_FRAME_POINTER, /* no unwind information: follow fp, as far as the stack goes */
 	RULE_BROKEN,        /* unwind information that cannot be followed */

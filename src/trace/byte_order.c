@@ -32,8 +32,8 @@ static const struct run header_runs[] = {
 	{1, 8}, {2, 2}, {4, 1}, {1, 32}, {4, 2}, {8, 1},  {4, 1},
 	{1, 4}, {4, 2}, {8, 3}, {4, 2},  {8, 2}, {8, 16}, /* struct trace_header */
 	{4, 4}, {8, 3}, {4, 2},                           /* struct live_header */
-	{4, 2}, {8, 1}, {4, 2},                           /* streams, struct trace_attacher */
-	{8, 5}, {4, 2}, {8, 1}, {0, 0},                   /* struct trace_memory, size */
+	{4, 2}, {8, 1}, {4, 2},         /* streams, guesses, struct trace_attacher */
+	{8, 5}, {4, 2}, {8, 1}, {0, 0}, /* struct trace_memory, size */
 };
 static_assert(TRACE_SIZE_OFFSET + 8 == BYTE_ORDER_HEADER, "section 2");
 

@@ -79,7 +79,7 @@ struct decode_event {
 			uint64_t alignment; /* 0: none asked for */
 		} block;
 		struct {
-			uint64_t id, pc, module;
+			uint64_t id, pc, module, flags;
 		} frame;
 		struct {
 			uint64_t id, generation, bias, start, end;

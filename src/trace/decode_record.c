@@ -243,6 +243,7 @@ bool decode_record(struct cursor *body, uint64_t base, struct decode_event *even
 		event->frame.id = cursor_varint(body);
 		event->frame.pc = cursor_varint(body);
 		event->frame.module = cursor_varint(body);
+		event->frame.flags = cursor_left(body) ? cursor_varint(body) : 0;
 		return true;
 	case TRACE_RECORD_PROCESS:
 		event->process.field = cursor_varint(body);

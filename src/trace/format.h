@@ -109,6 +109,9 @@ static_assert(offsetof(struct trace_header, losses) == 128, "section 2");
  */
 #define TRACE_STREAMS_OFFSET 304
 
+/* Behind that: how many frame records have TRACE_FRAME_GUESS, 4 bytes. */
+#define TRACE_GUESSES_OFFSET 308
+
 /* Behind that, with TRACE_ATTACHED: who writes. The header's pid is that of the program. */
 struct trace_attacher {
 	uint64_t start_time; /* as in the header */
@@ -256,6 +259,9 @@ enum trace_record {
 	TRACE_RECORD_CULLED = 0xaa,
 	TRACE_RECORD_PLACE = 0xab, /* where the chunk is, in live tables */
 };
+
+/* Section 4.2: a frame's flags. */
+#define TRACE_FRAME_GUESS 1 /* its caller was found by a guess */
 
 #define TRACE_PLACE_ID 8 /* so many bytes of the recording's id are in a place record */
 

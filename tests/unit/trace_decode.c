@@ -151,7 +151,7 @@ static void unknown_kinds(void **state)
 {
 	static const uint8_t payload[] = {
 		0x80, 0, 0xff, 3, 1, 2, 3, // both unknown
-		0x81, 5, 9,    8, 7, 1, 1, // a frame with two fields of a later version
+		0x81, 5, 9,    8, 7, 1, 1, // a frame with a field of a later version
 		0x86, 0};                  // without its time
 	struct decode_stream stream = {0};
 	struct decode_event event;
@@ -161,6 +161,7 @@ static void unknown_kinds(void **state)
 	assert_int_equal(event.kind, TRACE_RECORD_FRAME);
 	assert_int_equal(event.frame.id, 9);
 	assert_int_equal(event.frame.module, 7);
+	assert_int_equal(event.frame.flags, TRACE_FRAME_GUESS);
 	assert_int_equal(decode_next(&stream, &event), DECODE_BAD);
 	assert_int_equal(stream.at, 14);
 }

@@ -213,6 +213,9 @@ static void test_packing(void **state)
 	rule.fp_offset = -16;
 	rule.cfa_base = ARCH_DWARF_FP;
 	check_packing(&rule, true);
+	rule.kind = RULE_GUESS; // a table has them apart from the rules that are sure
+	check_packing(&rule, false);
+	rule.kind = RULE_STEP;
 	rule.signal = 1;
 	check_packing(&rule, false);
 	rule = (struct unwind_rule){.kind = RULE_END};

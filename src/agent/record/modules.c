@@ -274,6 +274,7 @@ static uint32_t define_locked(struct thread *thread, uint64_t pc)
 {
 	struct fact_record record = {.kind = TRACE_RECORD_FRAME};
 	uint32_t module = module_of(thread, pc);
+	bool guess = unwind_is_guess(pc);
 	uint32_t id;
 
 	if (!thread->cursor)
@@ -282,8 +283,13 @@ static uint32_t define_locked(struct thread *thread, uint64_t pc)
 	fact_record_add(&record, id);
 	fact_record_add(&record, pc);
 	fact_record_add(&record, module);
+	if (guess)
+		fact_record_add(&record, TRACE_FRAME_GUESS);
 	if (!fact_record_write(thread, &record))
 		return 0;
+	if (guess)
+		__atomic_fetch_add((uint32_t *)((char *)process->header + TRACE_GUESSES_OFFSET), 1,
+				   __ATOMIC_RELAXED);
 	return unwind_set_frame_id(pc, id);
 }
 

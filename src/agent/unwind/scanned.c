@@ -69,9 +69,9 @@ bool scanned_find_rule(uint64_t pc, struct unwind_rule *ret)
 	struct module_text text;
 	struct scan_text words;
 	struct scan_code code;
-	struct scan_state *states;
+	struct scan_state *states, *state;
 	uint64_t at = (pc - 1) & -(uint64_t)4, size;
-	bool found;
+	bool named, found;
 
 	if (atomic_load_explicit(&forbidden, memory_order_relaxed) ||
 	    !module_find_text(at, &text) || at - text.start < 4)
@@ -83,16 +83,22 @@ bool scanned_find_rule(uint64_t pc, struct unwind_rule *ret)
 		.anchor = find_anchor(&text),
 	};
 	// Interrupted code is mostly of a function without a frame, if it names no start.
-	if (!scan_place(&words, at, &code) && pc % 4 != 0)
+	named = scan_place(&words, at, &code);
+	if (!named && pc % 4 != 0)
 		return false;
 	size = code.count * sizeof(*states);
 	states = sys_mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (syscall_error(states))
 		return false;
 	scan_run(&code, states);
-	found = is_bottom(&code, states, pc, ret) ||
-		scan_rule(&states[(at - code.address) / 4], ret);
-	keep_rules(&code, states);
+	state = &states[(at - code.address) / 4];
+	found = is_bottom(&code, states, pc, ret);
+	if (!found && scan_rule(state, ret)) {
+		found = true;
+		ret->kind = named && !state->guess ? RULE_STEP : RULE_GUESS;
+	}
+	if (named)
+		keep_rules(&code, states);
 	sys_munmap(states, size);
 	return found;
 }

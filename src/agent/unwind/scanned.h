@@ -11,7 +11,8 @@
 #include "cfi/unwind_rule.h"
 
 /*
- * Finds the rule of pc, a return address, and keeps those of its function's other calls. false: its
+ * Finds the rule of pc, a return address, and keeps those of its function's other calls. Its kind
+ * is RULE_GUESS where no way leads to pc, or the function does not name its start. false: its
  * function is not found, or nothing is known there. Only for a caller that runs by
  * unwind_run_slow().
  */

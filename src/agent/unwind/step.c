@@ -310,7 +310,7 @@ static bool is_still_called(const struct walk *walk, struct crossing *crossing, 
 		return false;
 	find_caller_rule(pc, crossing, &rule);
 	*caller = pc;
-	return rule.kind == RULE_STEP;
+	return rule.kind == RULE_STEP || rule.kind == RULE_GUESS;
 }
 
 /* Code without tables. JIT compilers and assembly keep frame pointers, or have cleared fp. */
@@ -355,6 +355,7 @@ static enum step step_by(struct walk *walk, struct crossing *crossing, unsigned 
 	find_rule(walk->pc, crossing, packed, &rule);
 	switch (rule.kind) {
 	case RULE_STEP:
+	case RULE_GUESS:
 		return step_by_rule(walk, crossing, &rule);
 	case RULE_FRAME_POINTER:
 		return step_by_frame_pointer(walk, crossing);
@@ -382,7 +383,7 @@ bool step_needs_fp(unsigned packed, bool caller_needs_fp)
 	if (packed == RULE_NONE)
 		return true;
 	rule_unpack((uint16_t)packed, &rule);
-	if (rule.kind != RULE_STEP)
+	if (rule.kind != RULE_STEP && rule.kind != RULE_GUESS)
 		return rule.kind == RULE_FRAME_POINTER;
 	if (rule.cfa_base == ARCH_DWARF_FP || rule.ra.base == ARCH_DWARF_FP)
 		return true;

@@ -39,6 +39,17 @@ uint32_t unwind_set_frame_id(uint64_t pc, uint32_t id)
 	return rule_table_set_id(pc, id);
 }
 
+bool unwind_is_guess(uint64_t pc)
+{
+	struct unwind_rule rule = {0};
+	unsigned packed = rule_table_find(
+		atomic_load_explicit(&rule_table_current, memory_order_acquire), pc);
+
+	if (packed != RULE_NONE)
+		rule_unpack((uint16_t)packed, &rule);
+	return rule.kind == RULE_GUESS;
+}
+
 void unwind_forget(uint64_t start, uint64_t end)
 {
 	module_cache_forget(start, end);

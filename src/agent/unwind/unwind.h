@@ -129,6 +129,12 @@ void unwind_init(const struct unwind_host *host);
 uint32_t unwind_frame_id(uint64_t pc);
 uint32_t unwind_set_frame_id(uint64_t pc, uint32_t id);
 
+/*
+ * Whether the caller of a frame at pc is a guess (RULE_GUESS). pc was captured. false, too, where
+ * its rule could not be kept.
+ */
+bool unwind_is_guess(uint64_t pc);
+
 /* Calls each(argument, pc, id) for all ids; one that is set meanwhile may be left out. */
 void unwind_each_frame_id(void (*each)(void *argument, uint64_t pc, uint32_t id), void *argument);
 

@@ -152,8 +152,8 @@ static struct err *read_header(struct load *load, struct trace_header *ret)
 }
 
 /*
- * Reads the peak, and how many streams an ended recording has at least. Old ones do not say. In
- * live tables these places are the table's.
+ * Reads how many frames have guessed callers, the peak, and how many streams an ended recording has
+ * at least. Old ones do not say. In live tables these places are the table's.
  */
 static struct err *read_rest(struct load *load)
 {
@@ -164,7 +164,9 @@ static struct err *read_rest(struct load *load)
 	size_t got;
 
 	load->expected_streams = 0;
-	if (!(load->header.flags & TRACE_LIVE))
+	err = byte_source_read(load->source, TRACE_GUESSES_OFFSET, number, sizeof(number), &got);
+	facts->guesses = !err && got == sizeof(number) ? bytes_u32(number) : 0;
+	if (!err && !(load->header.flags & TRACE_LIVE))
 		err = byte_source_read(load->source, TRACE_MEMORY_OFFSET, &memory, sizeof(memory),
 				       &got);
 	if (err)

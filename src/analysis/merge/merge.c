@@ -204,6 +204,7 @@ static void add_facts(struct recording_facts *all, const struct recording_facts 
 	for (int i = 0; i < TRACE_LOSS_COUNTERS; i++)
 		all->losses[i] += facts->losses[i];
 	all->lost += facts->lost;
+	all->guesses += facts->guesses;
 	all->file_size += facts->file_size;
 	all->chunks += facts->chunks;
 	all->missing_chunks += facts->missing_chunks;

@@ -24,6 +24,7 @@ struct dump_module {
 struct dump_frame {
 	uint64_t pc;
 	uint64_t module; /* id */
+	bool guess;      /* its caller is one */
 };
 
 /* The frames and modules that a recording defines: for `trace dump --stacks`. */
@@ -71,7 +72,8 @@ static struct err *note_frame(struct dump_names *names, const struct decode_even
 {
 	uint64_t *place;
 
-	if (!vec_push(&names->frames, (struct dump_frame){event->frame.pc, event->frame.module}))
+	if (!vec_push(&names->frames, (struct dump_frame){event->frame.pc, event->frame.module,
+							  event->frame.flags & TRACE_FRAME_GUESS}))
 		return err_no_memory();
 	place = map_put(&names->frame_by_id, event->frame.id);
 	if (!place)
@@ -131,6 +133,8 @@ static void dump_names_put(struct buf *buf, const struct dump_names *names,
 		style_safe_text(buf, module->name, strlen(module->name));
 		buf_printf(buf, "+0x%" PRIx64, pc - module->bias);
 	}
+	if (found && found->guess)
+		buf_text(buf, " caller=guessed");
 }
 
 struct dump {

@@ -269,6 +269,8 @@ void dump_event_put(struct buf *buf, const struct decode_event *event)
 		put_u64(buf, "id", event->frame.id);
 		put_hex(buf, "pc", event->frame.pc);
 		put_u64(buf, "module", event->frame.module);
+		if (event->frame.flags & TRACE_FRAME_GUESS)
+			buf_text(buf, " caller=guessed");
 		break;
 	case TRACE_RECORD_MODULE:
 		put_module(buf, event);

@@ -116,6 +116,7 @@ static void put_gaps(struct json_writer *json, const struct recording_facts *fac
 			json_field_u64(json, unknown, facts->losses[i]);
 	}
 	json_end(json);
+	json_field_u64(json, "guessed_frames", facts->guesses);
 	json_field_bool(json, "private_slots", facts->private_slots);
 	json_field_bool(json, "free_stacks", facts->free_stacks);
 	json_field_bool(json, "foreign", facts->foreign);

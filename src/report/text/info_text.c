@@ -258,6 +258,11 @@ static void put_events(struct buf *buf, const struct recording *recording, bool 
 	if (facts->implicit_frees)
 		buf_printf(buf, "  %-11s%s: the address was handed out again\n", "",
 			   format_counted(facts->implicit_frees, "implicit free", exact).text);
+	if (facts->guesses)
+		buf_printf(buf,
+			   "  %-11sof %s the caller is a guess, read from code without unwind "
+			   "tables\n",
+			   "stacks", format_counted(facts->guesses, "place", exact).text);
 }
 
 static void put_pools(struct buf *buf, const struct recording *recording, bool exact)

@@ -136,6 +136,7 @@ class Header:
         self.watched = bool(self.flags & 128)
         self.own_memory = struct.unpack_from(order + "4Q", data, 328)
         self.peak_resident, self.peak_source = struct.unpack_from(order + "QI", data, 360)
+        self.guesses, = struct.unpack_from(order + "I", data, 308)
         # So many streams there are at least.
         self.streams = struct.unpack_from(order + "I", data, 304)[0] if self.ended else 0
 
@@ -532,6 +533,8 @@ class Stream:
         if kind == 0x81:
             identity = number()
             recording.frames[identity] = (number(), number())
+            if p < len(body) and number() & 1:
+                recording.guesses.add(identity)
             return
         if kind == 0x82:
             fact.update(time=at(), id=number(), generation=number(), bias=number(), start=number(),
@@ -665,6 +668,7 @@ class Recording:
         self.pool_events = []
         self.facts = []
         self.frames = {}
+        self.guesses = set()  # ids of frames whose callers are a guess
         self.modules = {}
         self.process = {}
         self.pairs = [(self.header.ticks, self.header.monotonic)]

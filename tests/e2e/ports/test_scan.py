@@ -8,9 +8,11 @@ import subprocess
 
 import pytest
 
-from conftest import ARCH, SYSROOT, TOP, TRIPLE
+import mallow_reader
+from conftest import ARCH, SYSROOT, TOP, TRIPLE, names_of_stack
+from samples import check_sample, run_sample
 
-pytestmark = pytest.mark.skipif(ARCH != "mips64el", reason="make check ARCH=mips64el")
+pytestmark = pytest.mark.skipif(ARCH not in ("mips64", "mips64el"), reason="make check ARCH=mips64el")
 
 SP, FP = 29, 30
 CALL = {"jal", "jalr", "bal", "bgezal", "bltzal"}
@@ -123,3 +125,24 @@ def test_return_points(files, named, scanner):
     sums = compare(scanner, *files, named)
     assert sums["calls"] > 1000 and sums["equal"] >= 0.9999 * sums["calls"]
     assert sums["surely different"] <= 0.0001 * sums["calls"]
+
+
+WITHOUT_TABLES = ["-fPIC", "-fno-asynchronous-unwind-tables", "-fno-unwind-tables"]
+
+
+def test_guesses_are_marked(record, compile_sample, functions_of, tool):
+    """Of five calls that no way leads to; two are reached, and sure. The stacks are whole."""
+    program = compile_sample("guessed", "gcc", "-O2", [*WITHOUT_TABLES, "-fno-crossjumping"])
+    recorded = run_sample(record, [program])
+    check_sample(recorded, "guessed", functions_of)
+    reader = recorded.reader
+    stacks = {tuple(reader.stack(event.node)) for event in reader.events
+              if isinstance(event, mallow_reader.Alloc) and event.size % 100 == 0 and event.size <= 700}
+    assert {tuple(names_of_stack(reader, stack, functions_of)[:2]) for stack in stacks} == {("choose", "main")}
+    assert {reader.modules[stack[-1][1]]["path"] for stack in stacks} == {str(program)}, "main's caller"
+    guesses = [reader.frames[identity] for identity in reader.guesses]
+    ours = [names_of_stack(reader, [frame], functions_of) for frame in guesses]
+    assert ours.count(["choose"]) == 5 and ["main"] not in ours
+    assert len(guesses) == reader.header.guesses == recorded.info_json["guessed_frames"]
+    dump = tool("trace", "dump", recorded.path).stdout
+    assert dump.count(" caller=guessed\n") == len(guesses)

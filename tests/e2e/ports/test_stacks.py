@@ -82,7 +82,10 @@ def test_reaches_the_start_without_tables(name, agent, guest, tmp_path):
     # main's caller and, before main, the loader.
     usual = dict(ends.most_common(2))
     modules = {pathlib.Path(recording.modules[module]["path"]).name for _, module in usual}
-    print(f"{len(stacks)} stacks of {sum(map(len, stacks)) / len(stacks):.1f} frames, their ends {dict(ends)} in {modules}")
+    guesses = {recording.frames[identity] for identity in recording.guesses}
+    guessed = sum(not guesses.isdisjoint(stack) for stack in stacks)
+    print(f"{len(stacks)} stacks of {sum(map(len, stacks)) / len(stacks):.1f} frames, {guessed} with one of {len(guesses)} guesses of "
+          f"{len(recording.frames)} places, their ends {dict(ends)} in {modules}")
     assert len(stacks) > 1000 and modules <= {"ld.so.1", pathlib.Path(SYSROOT / "usr/bin" / name).resolve().name}
     assert sum(usual.values()) >= 0.995 * len(stacks)
 

@@ -16,7 +16,7 @@ import pytest
 import report_json
 from command_line import EVIL, START, completions, made, made_from_tables, on_terminal, read_until
 from conftest import clean_environment, need
-from made_recording import Made
+from made_recording import FRAME, Made
 
 
 def mallow_run(mallow, *arguments, **options):
@@ -475,6 +475,25 @@ def test_dump(tool, made):
     assert len(re.findall(r"^    at toyd\+0x[0-9a-f]+$", stacks, re.M)) == \
         50 * 5 + 5 * 4 + 10 * 5 + 64 + 4 + 3
     assert "\x1b" not in stacks
+
+
+def test_guessed_callers(tool, tmp_path):
+    """Marked at the frame, counted in the header. Bits of a later version mean nothing."""
+    recording = Made(tmp_path, START)
+    recording.allocate(START, 100)
+    for flags in 1, 6, 7:
+        recording.chunk.other(FRAME, 50 + flags, 0x5000 + flags, 1, flags)
+    path = recording.write()
+    data = bytearray(path.read_bytes())
+    data[308:312] = (2).to_bytes(4, "little")
+    path.write_bytes(data)
+    for _ in range(2):
+        lines = [line for line in tool("trace", "dump", path).stdout.splitlines() if " frame id=" in line]
+        assert {int(line.split("id=")[1].split()[0]) for line in lines if line.endswith(" caller=guessed")} == {51, 57}
+        assert "\n  stacks     of 2 places the caller is a guess, read from code" in tool("info", path).stdout
+        assert tool.info(path)["guessed_frames"] == 2 and tool.info(path)["complete"]
+        assert "guess" not in tool("report", path).stdout
+        tool("finish", "--compress", "always", path)
 
 
 def test_dump_of_damage_says_where(tool, made, tmp_path):
