@@ -200,7 +200,8 @@ static void execute_vector(struct unwinding *unwinding, uint8_t opcode)
 	else if (opcode == 0xc6 || opcode == 0xc8 || opcode == 0xc9)
 		move_sp(unwinding, (next_opcode(unwinding) & 15) * 8 + 8);
 	else if (opcode == 0xc7)
-		move_sp(unwinding, __builtin_popcount(next_opcode(unwinding) & 15) * 4);
+		for (uint32_t more = next_opcode(unwinding) & 15; more; more &= more - 1)
+			move_sp(unwinding, 4);
 	else
 		unwinding->bad = true;
 }

@@ -179,7 +179,8 @@ void scan_decode(uint32_t word, uint64_t pc, struct scan_op *ret)
 {
 	uint32_t opcode = word >> 26;
 
-	*ret = (struct scan_op){.target = pc + 4 + (uint64_t)((int64_t)(int16_t)word * 4)};
+	*ret = (struct scan_op){.units = 1,
+				.target = pc + 4 + (uint64_t)((int64_t)(int16_t)word * 4)};
 	if (opcode == 0) {
 		decode_special(word, ret);
 	} else if (opcode == 2 || opcode == 3) {

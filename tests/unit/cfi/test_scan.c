@@ -34,7 +34,7 @@ static struct scan_state states[4096];
 
 static void run(const uint32_t *code, size_t count, bool open)
 {
-	scan_run(&(struct scan_code){(const uint8_t *)code, BASE, count, open}, states);
+	scan_run(&(struct scan_code){(const uint8_t *)code, BASE, count, open, false}, states);
 }
 
 /* The rule that a walk gets for the call at i. */
@@ -178,7 +178,10 @@ static void test_start_by_gp(void **data)
 		DADDIU(28, 28, -0x7018),
 		NOP,
 	};
-	struct scan_text text = {(const uint8_t *)code, BASE, sizeof(code), BASE + 8 + 0x19000};
+	struct scan_text text = {.bytes = (const uint8_t *)code,
+				 .address = BASE,
+				 .size = sizeof(code),
+				 .anchor = BASE + 8 + 0x19000};
 	uint64_t start, end;
 
 	scan_find_starts(&text, BASE + 6 * 4, &start, &end);
@@ -203,8 +206,10 @@ static void test_random_code(void **data)
 	srand(48);
 	for (unsigned round = 0; round < 3000; round++) {
 		size_t count = 1 + (size_t)rand() % 1024;
-		struct scan_text text = {(const uint8_t *)code, BASE, count * 4,
-					 BASE + (uint64_t)rand() % 0x20000};
+		struct scan_text text = {.bytes = (const uint8_t *)code,
+					 .address = BASE,
+					 .size = count * 4,
+					 .anchor = BASE + (uint64_t)rand() % 0x20000};
 		struct scan_code place;
 		uint32_t *copy;
 
