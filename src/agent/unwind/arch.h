@@ -18,11 +18,12 @@
  *				though tables say otherwise; not there: there is no such code
  *
  * agent/unwind/<cpu>/caller.h: who called a function of ours, and what is kept of that caller while
- * a hook runs. Where calls leave the return address in a register it includes linked_caller.h. The
- * three are included below.
+ * a hook runs. Where calls leave the return address in a register it includes linked_caller.h, else
+ * pushed_caller.h. The three are included below.
  *
  * cfi/<cpu>/scan_decode.c and scan_cpu.h: for machines whose libraries have no unwind tables: their
- * instructions, as cfi/scan.h wants them. agent/unwind/scanned.c says what code counts from.
+ * instructions, as cfi/scan.h wants them. agent/unwind/scanned.c says what code counts from;
+ * cfi/arm/scan_starts.c is for code that does not name its starts.
  *
  * base/<cpu>/counter.h: the processor's counter of time, as base/counter.h wants it.
  *
