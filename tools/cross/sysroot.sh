@@ -23,6 +23,7 @@ packages=$(sed -n '/^\[tool\]/,/^$/s/^\(lib.*-dev\|zlib1g-dev\)$/\1/p; /^libbpf-
 programs="libstdc++6 python3 sqlite3 perl"
 [ "$arch$flavour" != arm64 ] || programs="$programs nodejs"
 [ "$(field 5)" = tool ] || packages="libc6-dev libc6-dbg libxxhash-dev"
+[ "$arch" != mips64el ] || packages="$packages python3-dbg"
 packages="$packages $programs"
 [ "$kind" != guest ] || packages="linux-image-$(field 6)${flavour:+-$flavour} base-files busybox-static coreutils dash kmod gdb-minimal ncurses-base procps strace ${flavour:+$programs }libstdc++6"
 release=$(sed -n 's/^VERSION_CODENAME=//p' /etc/os-release)
@@ -36,7 +37,7 @@ wanted="$release $packages"
 mode=root
 [ "$(id -u)" = 0 ] || mode=chrootless
 mirror=$(apt-get indextargets --format "\$(SITE)" | head -n 1)
-echo "sysroot: $release's packages for $arch, 200 to 270 MB, into $folder"
+echo "sysroot: $release's packages for $arch, 200 to 320 MB, into $folder"
 rm -rf "$folder" "$folder.made"
 mkdir -p "$folder"
 mmdebstrap --quiet --variant=extract --mode="$mode" --architectures="$arch" --include="$(echo "$packages" | tr ' ' ',')" \
