@@ -213,6 +213,16 @@ bool unwind_module_at(uint64_t address, struct unwind_module *ret)
 	return true;
 }
 
+/* Where the program's own headers are, its ELF header need not be: the kernel says it. */
+static uint64_t entry_of(const struct module_place *place)
+{
+	const ElfW(Ehdr) *header = (const void *)(uintptr_t)place->start;
+
+	if (place->headers && place->headers != program.headers)
+		return place->bias + header->e_entry;
+	return getauxval ? getauxval(AT_ENTRY) : 0;
+}
+
 /* Finds out how much memory around the tables and around the address can be read. */
 static void limit_reads(const struct module_place *place, uint64_t address,
 			struct module_tables *ret)
@@ -232,12 +242,7 @@ static void limit_reads(const struct module_place *place, uint64_t address,
 	}
 	if (text && text->p_flags & PF_R)
 		ret->text_end = place->bias + text->p_vaddr + text->p_memsz;
-	// Where the program's own headers are, its ELF header need not be: the kernel says it.
-	if (place->headers && place->headers != program.headers)
-		ret->entry = place->bias + ((const ElfW(Ehdr) *)(uintptr_t)place->start)->e_entry;
-	else if (getauxval)
-		ret->entry = getauxval(AT_ENTRY);
-	ret->entry = arch_strip(ret->entry);
+	ret->entry = arch_strip(entry_of(place));
 }
 
 /* For a library that does not begin with its headers, as patchelf and some packers make them. */
@@ -289,6 +294,7 @@ bool module_find_text(uint64_t address, struct module_text *ret)
 		.start = place.bias + segment->p_vaddr,
 		.end = place.bias + segment->p_vaddr + segment->p_memsz,
 		.bias = place.bias,
+		.entry = entry_of(&place),
 	};
 	for (unsigned i = 0; i < place.header_count; i++) {
 		if (place.headers[i].p_type == PT_DYNAMIC)

@@ -35,6 +35,7 @@ bool module_find_code(uint64_t address, uint64_t *start);
 struct module_text {
 	uint64_t start, end;
 	uint64_t dynamic, bias;
+	uint64_t entry; /* odd: ARM's Thumb code */
 };
 
 /* The same, with more about the module. */

@@ -114,7 +114,7 @@ static void find_uncovered(uint64_t pc, const struct module_tables *tables, stru
 		scanned_find_rule(pc, ret);
 }
 
-/* Whether functions that makecontext() has started return there, which the tables do not say. */
+/* Whether it is the outermost frame, which the tables do not say. */
 static bool is_context_end(uint64_t pc, const struct module_tables *tables)
 {
 #ifdef ARCH_CONTEXT_END
@@ -138,12 +138,14 @@ static void find_rule(uint64_t pc, struct unwind_rule *ret)
 	answer = tables_find_rule(&tables, pc - 1, &rule);
 	if (is_context_end(pc, &tables))
 		ret->kind = RULE_END;
-	else if (answer == TABLES_NONE)
+	else if (answer == TABLES_NONE || answer == TABLES_AT_CALLS)
 		find_uncovered(pc, &tables, ret);
 	else if (answer == TABLES_FOUND)
 		*ret = rule;
 	else
 		ret->kind = RULE_BROKEN;
+	if (answer == TABLES_AT_CALLS && ret->kind == RULE_FRAME_POINTER)
+		*ret = rule;
 }
 
 static void find_register(uint64_t pc, uint8_t reg, struct rule_place *place, int32_t *offset)
@@ -152,7 +154,8 @@ static void find_register(uint64_t pc, uint8_t reg, struct rule_place *place, in
 
 	pc = original_of(pc);
 	if (!module_find_tables(pc - 1, true, &tables) ||
-	    !tables_find_register(&tables, pc - 1, reg, place, offset))
+	    (!tables_find_register(&tables, pc - 1, reg, place, offset) &&
+	     !scanned_find_register(pc, reg, place, offset)))
 		*place = (struct rule_place){.how = RULE_LOST};
 }
 

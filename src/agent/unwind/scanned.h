@@ -18,6 +18,12 @@
  */
 bool scanned_find_rule(uint64_t pc, struct unwind_rule *ret);
 
+/* Where the frame of pc keeps another register of its caller. false: as above. */
+bool scanned_find_register(uint64_t pc, uint8_t reg, struct rule_place *place, int32_t *offset);
+
+/* Code in [start, end) is gone. */
+void scanned_forget(uint64_t start, uint64_t end);
+
 /* forbidden: from now on no system calls, so no memory to read by: nothing is found. */
 void scanned_forbid(bool forbidden);
 

@@ -157,7 +157,9 @@ static enum step step_by_rule(struct walk *walk, struct crossing *crossing,
 	if (!rule->signal) {
 		crossing->context_sp = 0; // the caller of a function without a frame has its sp
 		*walk = caller;
-		return caller.pc == 0 ? STEP_END : STEP_CALLER;
+		if (caller.pc == 0) // of a guess: what was read is no return address
+			return rule->kind == RULE_GUESS ? STEP_BROKEN : STEP_END;
+		return STEP_CALLER;
 	}
 	crossing->context = walk->sp + (uint64_t)(rule->cfa_offset - ARCH_CONTEXT_SP);
 	crossing->context_sp = rule->cfa_deref ? caller.sp : 0;

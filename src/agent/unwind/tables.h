@@ -13,8 +13,9 @@
 
 enum tables_answer {
 	TABLES_FOUND,
-	TABLES_NONE, /* no table covers the code */
-	TABLES_BAD,  /* they cannot be followed */
+	TABLES_AT_CALLS, /* found, but this code is no call, and the rule holds at calls */
+	TABLES_NONE,     /* no table covers the code */
+	TABLES_BAD,      /* they cannot be followed */
 };
 
 /* code: an address in an instruction, the call before a return address. */

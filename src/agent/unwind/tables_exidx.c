@@ -21,9 +21,10 @@ enum tables_answer tables_find_rule(const struct module_tables *tables, uint64_t
 	// Only code by which signal handlers return pops sp: that is known by its bytes, too.
 	if (answer == EXIDX_FOUND && ret->cfa_deref)
 		return TABLES_NONE;
-	return answer == EXIDX_FOUND ? TABLES_FOUND
-	       : answer == EXIDX_BAD ? TABLES_BAD
-				     : TABLES_NONE;
+	if (answer != EXIDX_FOUND)
+		return answer == EXIDX_BAD ? TABLES_BAD : TABLES_NONE;
+	// Instructions are at even addresses: an odd one is in the call before a return address.
+	return code % 2 ? TABLES_FOUND : TABLES_AT_CALLS;
 }
 
 bool tables_find_register(const struct module_tables *tables, uint64_t code, uint8_t reg,

@@ -54,6 +54,7 @@ void unwind_forget(uint64_t start, uint64_t end)
 {
 	module_cache_forget(start, end);
 	module_index_forget(start, end);
+	scanned_forget(start, end);
 	rule_table_forget(start, end);
 }
 

@@ -13,6 +13,7 @@ import time
 
 MACHINES = {"aarch64": (["qemu-system-aarch64", "-M", "virt", "-cpu", "max,pauth-impdef=on"], "ttyAMA0"),
             "riscv64": (["qemu-system-riscv64", "-M", "virt"], "ttyS0"),
+            "armhf": (["qemu-system-arm", "-M", "virt,highmem=off", "-cpu", "cortex-a15"], "ttyAMA0"),
             "mips64el": (["qemu-system-mips64el", "-M", "malta", "-cpu", "MIPS64R2-generic", "-vga", "none"], "ttyS0")}
 VARIABLES = ["LD_PRELOAD", "BACKTRACES", "PYTHONMALLOC"]  # of jobs, with MALLOW_…
 MODULES = ["virtio_pci", "9pnet_virtio", "9p"]

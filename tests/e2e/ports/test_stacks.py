@@ -12,7 +12,8 @@ from conftest import ARCH, COMPILERS, PACKAGES, SYSROOT, TOP, by_emulator, clean
 pytestmark = pytest.mark.skipif(not ARCH or not PACKAGES, reason="make check ARCH=aarch64; mips64 has no programs")
 
 # Debian's libraries there have few: the rules come from reading the code (test_scan.py).
-WITHOUT_TABLES = ["mips64el"]
+WITHOUT_TABLES = ["mips64el", "armhf", "armel"]
+BROKEN = {"armhf": 0.001, "armel": 0.02}  # how many stacks may be, of code that is read
 FIRST = 987654  # as tests/ports/backtraces.c has it
 SQL = "create table t(a, b); insert into t select value, hex(randomblob(20)) from generate_series(1, 2000);" \
       "create index i on t(b); select count(*), max(b) from t group by a % 7;"
@@ -50,7 +51,7 @@ def run_program(name, guest, environment, folder):
         run = subprocess.run(command, env=environment, capture_output=True, timeout=300)
     assert run.returncode == 0, run.stderr
     recording = mallow_reader.read(folder / "r.mallow")
-    assert recording.header.lost == 0 and recording.header.losses["broken_stacks"] == 0
+    assert recording.header.lost == 0
     return recording
 
 
@@ -61,6 +62,7 @@ def test_equal_to_libgcc(name, backtraces, agent, guest, tmp_path):
                                      "BACKTRACES": tmp_path / "backtraces", "PYTHONMALLOC": "malloc"})
     recording = run_program(name, guest, environment, tmp_path)
     events = [event for event in recording.events if isinstance(event, mallow_reader.Alloc)]
+    assert recording.header.losses["broken_stacks"] == 0
     begin = next(i for i, event in enumerate(events) if event.size == FIRST)
     ours = [event for event in events[begin:] if mallow_reader.ENTRIES[event.op] == "malloc"]
     theirs = stacks_of_libgcc(tmp_path / "backtraces")
@@ -78,7 +80,7 @@ def test_reaches_the_start_without_tables(name, agent, guest, tmp_path):
     recording = run_program(name, guest, clean_environment({"LD_PRELOAD": agent, "MALLOW_OUTPUT": tmp_path / "r.mallow",
                                                             "PYTHONMALLOC": "malloc"}), tmp_path)
     stacks = [recording.stack(event.node) for event in recording.events if isinstance(event, mallow_reader.Alloc)]
-    ends = collections.Counter(stack[-1] for stack in stacks)
+    ends = collections.Counter(stack[-1] for stack in stacks if stack[-1][1])  # of a broken one: a mark, of no module
     # main's caller and, before main, the loader.
     usual = dict(ends.most_common(2))
     modules = {pathlib.Path(recording.modules[module]["path"]).name for _, module in usual}
@@ -86,8 +88,9 @@ def test_reaches_the_start_without_tables(name, agent, guest, tmp_path):
     guessed = sum(not guesses.isdisjoint(stack) for stack in stacks)
     print(f"{len(stacks)} stacks of {sum(map(len, stacks)) / len(stacks):.1f} frames, {guessed} with one of {len(guesses)} guesses of "
           f"{len(recording.frames)} places, their ends {dict(ends)} in {modules}")
-    assert len(stacks) > 1000 and modules <= {"ld.so.1", pathlib.Path(SYSROOT / "usr/bin" / name).resolve().name}
-    assert sum(usual.values()) >= 0.995 * len(stacks)
+    assert len(stacks) > 1000 and modules <= {"ld.so.1", "ld-linux-armhf.so.3", "ld-linux.so.3", pathlib.Path(SYSROOT / "usr/bin" / name).resolve().name}
+    assert sum(usual.values()) >= (1 - max(BROKEN.get(ARCH, 0), 0.0001)) * len(stacks)
+    assert recording.header.losses["broken_stacks"] <= BROKEN.get(ARCH, 0) * len(stacks)
 
 
 @pytest.mark.skipif(ARCH != "aarch64", reason="node is not tried there")
