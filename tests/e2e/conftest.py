@@ -49,7 +49,8 @@ EMULATED = bool(ARCH) and QEMU != "-"
 WORD = 4 if ARCH in ("i386", "armhf", "armel") else 8
 if ARCH and not EMULATED:
     LOADER = SYSROOT / "lib/ld-linux.so.2"
-    LIBRARIES = ":".join(f"{SYSROOT}/{folder}/{ARCH}-linux-gnu" for folder in ("lib", "usr/lib"))
+    LIBRARIES = ":".join(f"{SYSROOT}/{folder}/{ARCH}-linux-gnu" for folder in ("lib", "usr/lib")) if PACKAGES \
+        else f"{SYSROOT}/lib"
     FOREIGN += [f"-Wl,--dynamic-linker={LOADER}", f"-Wl,-rpath,{LIBRARIES},--disable-new-dtags"]
 LANGUAGE = {"c": ["-std=gnu17"], "cpp": ["-std=c++17", "-fsized-deallocation"]}
 # Compilers know these functions, and make one of another or drop a pair of calls.
@@ -320,11 +321,31 @@ def guest(tmp_path_factory):
     booted.close()
 
 
+# In namespaces of its own: this machine's /usr/lib, and in it the loader.
+WITH_LOADER = """mount -t tmpfs tmp /mnt && mkdir /mnt/upper /mnt/work || exit 125
+mount -t overlay overlay -o lowerdir=/usr/lib,upperdir=/mnt/upper,workdir=/mnt/work /usr/lib || exit 125
+ln -sf {loader} /usr/lib/ld-linux.so.2
+export LD_LIBRARY_PATH={libraries} mallow={mallow}
+"""
+
+
+def run_with_loader(mallow, script):
+    result = subprocess.run(["unshare", "-m", "sh", "-c", WITH_LOADER.format(loader=LOADER, libraries=LIBRARIES, mallow=mallow)
+                             + script], capture_output=True, text=True, timeout=300, env=clean_environment())
+    if result.returncode == 125 or "unshare failed" in result.stderr:
+        pytest.skip(f"a file system is to be mounted: {result.stderr}")
+    assert result.returncode == 0, f"status {result.returncode}: {result.stdout}{result.stderr}"
+    return result
+
+
 @pytest.fixture
 def there(guest, agent, tmp_path):
-    """there(script): runs it in the guest; $mallow is the tool that is built for it."""
+    """there(script): runs it in the guest, or where programs of 32 bits find their loader; $mallow is the tool that is
+    built for it."""
     if not (agent.parent / "mallow").exists():
         pytest.skip("the agent alone is built there")
+    if not guest:
+        return functools.partial(run_with_loader, agent.parent / "mallow")
     releases = {pathlib.Path(f"{folder}.made").read_text().split()[0] for folder in (SYSROOT, GUEST)}
     if len(releases) > 1:
         pytest.skip(f"the tool's libraries and the guest are of two releases: {releases}")

@@ -20,6 +20,7 @@
 #include "agent/live/site_parts.h"
 #include "agent/live/stack_index.h"
 #include "base/compiler.h"
+#include "base/wide.h"
 #include "trace/live.h"
 
 #define SITES_NODE_BITS   16 /* of a chunk of nodes: 768 KiB … */
@@ -59,22 +60,14 @@ void sites_release(struct sites *sites);
 
 /*
  * The hash of a stack, from the hash of its outer frames (SITES_NO_FRAMES if there are none) and
- * its innermost frame (struct live_node.frame). A folded product, as in wyhash,
- * where that is cheap.
+ * its innermost frame (struct live_node.frame). A folded product, as in wyhash.
  */
 #define SITES_NO_FRAMES UINT64_C(0x2d358dccaa6c78a5)
 static inline uint64_t sites_hash(uint64_t outer, uint32_t frame)
 {
-#ifdef __SIZEOF_INT128__
-	unsigned __int128 product =
-		(unsigned __int128)(outer ^ frame) * UINT64_C(0x9e3779b97f4a7c15);
+	struct wide product = wide_product(outer ^ frame, UINT64_C(0x9e3779b97f4a7c15));
 
-	return (uint64_t)product ^ (uint64_t)(product >> 64);
-#else
-	uint64_t product = (outer ^ frame) * UINT64_C(0x9e3779b97f4a7c15);
-
-	return product ^ product >> 32;
-#endif
+	return product.high ^ product.low;
 }
 
 /* The site of the stack with that hash. 0: it is a new one. */

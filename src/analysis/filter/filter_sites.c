@@ -5,6 +5,7 @@
 #include "analysis/blocks/site_usage.h"
 #include "analysis/filter/filter_stacks.h"
 #include "analysis/filter/filter_times.h"
+#include "base/wide.h"
 #include "hosted/cleanup.h"
 
 static bool whole_group_leaked(const struct filter *filter)
@@ -40,13 +41,13 @@ static bool has_sums(const struct filter *filter)
  */
 static bool within(const struct filter *filter, enum filter_id min, uint64_t value, uint64_t whole)
 {
-	unsigned __int128 part = (unsigned __int128)value * 100 * PERCENT;
+	struct wide part = wide_product(value, 100 * PERCENT);
 	const struct filter_condition *low = &filter->conditions[min], *high = low + 1;
 
-	if (low->name &&
-	    (low->percent ? part < (unsigned __int128)low->number * whole : value < low->number))
+	if (low->name && (low->percent ? wide_less(part, wide_product(low->number, whole))
+				       : value < low->number))
 		return false;
-	return !high->name || (high->percent ? part <= (unsigned __int128)high->number * whole
+	return !high->name || (high->percent ? !wide_less(wide_product(high->number, whole), part)
 					     : value <= high->number);
 }
 

@@ -5,6 +5,7 @@
 #include <strings.h>
 
 #include "base/compiler.h"
+#include "base/wide.h"
 
 #define SECOND UINT64_C(1000000000)
 
@@ -116,9 +117,9 @@ bool percent_parse(const char *text, uint64_t *ret)
 
 uint64_t percent_of(uint64_t percent, uint64_t whole)
 {
-	unsigned __int128 part = (unsigned __int128)percent * whole / (100 * PERCENT);
+	uint64_t part;
 
-	return part >> 64 ? UINT64_MAX : (uint64_t)part;
+	return wide_scale(percent, whole, 100 * PERCENT, &part) ? part : UINT64_MAX;
 }
 
 const char moment_allowed[] =
@@ -211,9 +212,12 @@ static struct err *find_switch(const struct recording *recording, const struct m
 	return NULL;
 }
 
-static int64_t saturated(__int128 ns)
+/* a - b, as far as there are such numbers. */
+static int64_t saturated_difference(uint64_t a, uint64_t b)
 {
-	return ns > INT64_MAX ? INT64_MAX : ns < INT64_MIN ? INT64_MIN : (int64_t)ns;
+	if (a >= b)
+		return a - b > INT64_MAX ? INT64_MAX : (int64_t)(a - b);
+	return b - a > INT64_MAX ? INT64_MIN : -(int64_t)(b - a);
 }
 
 /*
@@ -224,9 +228,13 @@ static int64_t saturated(__int128 ns)
 
 static int64_t since_start(uint64_t number, bool last, uint64_t start_ns)
 {
-	uint64_t unit = number < FIRST_MILLISECOND ? SECOND : SECOND / 1000;
+	uint64_t unit = number < FIRST_MILLISECOND ? SECOND : SECOND / 1000, ns;
 
-	return saturated(((__int128)number + last) * unit - last - start_ns);
+	if (last && number == UINT64_MAX)
+		return INT64_MAX;
+	// Of the last nanosecond of the unit, if it is asked for.
+	return wide_scale(number + last, unit, 1, &ns) ? saturated_difference(ns - last, start_ns)
+						       : INT64_MAX;
 }
 
 struct err *moment_resolve(const struct moment *moment, const struct recording *recording,
@@ -260,6 +268,6 @@ struct err *moment_resolve(const struct moment *moment, const struct recording *
 		break;
 	}
 	if (!err)
-		*ret = saturated(ns);
+		*ret = saturated_difference(ns, 0);
 	return err;
 }

@@ -6,6 +6,7 @@
 #include "analysis/filter/filter_pools.h"
 #include "analysis/groups/site_groups.h"
 #include "base/first_where.h"
+#include "base/wide.h"
 #include "hosted/cleanup.h"
 #include "hosted/map.h"
 #include "hosted/parallel.h"
@@ -68,13 +69,15 @@ uint32_t block_groups_of_value(const struct block_groups *groups,
  */
 static struct err *make_times(const struct recording *recording, struct block_groups *groups)
 {
-	unsigned __int128 run = recording_facts(recording)->duration_ns;
+	uint64_t run = recording_facts(recording)->duration_ns, end = 0;
 
 	groups->bounds = calloc(BLOCK_GROUPS_TIMES, sizeof(*groups->bounds));
 	if (!groups->bounds)
 		return err_no_memory();
-	for (uint32_t i = 1; i < BLOCK_GROUPS_TIMES; i++)
-		groups->bounds[i] = (uint64_t)(run * i / BLOCK_GROUPS_TIMES) + 1;
+	for (uint32_t i = 1; i < BLOCK_GROUPS_TIMES; i++) {
+		wide_scale(run, i, BLOCK_GROUPS_TIMES, &end); // less than the run
+		groups->bounds[i] = end + 1;
+	}
 	groups->count = BLOCK_GROUPS_TIMES;
 	return NULL;
 }

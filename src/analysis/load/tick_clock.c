@@ -5,15 +5,11 @@
 
 static void set_rate(struct tick_clock *clock, uint64_t ticks, uint64_t nanoseconds)
 {
-	unsigned __int128 factor = (unsigned __int128)nanoseconds << 63;
-
 	clock->ticks = ticks;
 	clock->nanoseconds = nanoseconds;
 	clock->shift = 63;
-	factor /= ticks;
-	for (; factor >> 64; factor >>= 1)
+	while (!wide_scale(nanoseconds, UINT64_C(1) << clock->shift, ticks, &clock->factor))
 		clock->shift--;
-	clock->factor = (uint64_t)factor;
 	// Two remainders must fit: then tick_clock_ns() can tell them apart.
 	if (ticks >> 63)
 		clock->shift = 0;
@@ -35,9 +31,9 @@ struct tick_clock tick_clock_make(const struct trace_header *header, uint64_t la
 
 uint64_t tick_clock_ns_slow(const struct tick_clock *clock, uint64_t passed)
 {
-	unsigned __int128 ns = (unsigned __int128)passed * clock->nanoseconds / clock->ticks;
+	uint64_t ns;
 
-	return ns >> 64 ? UINT64_MAX - 1 : (uint64_t)ns;
+	return wide_scale(passed, clock->nanoseconds, clock->ticks, &ns) ? ns : UINT64_MAX - 1;
 }
 
 uint64_t tick_clock_now(const struct trace_header *header)
@@ -47,7 +43,7 @@ uint64_t tick_clock_now(const struct trace_header *header)
 
 uint64_t tick_clock_span(const struct tick_clock *clock, uint64_t nanoseconds)
 {
-	unsigned __int128 span = (unsigned __int128)nanoseconds * clock->ticks / clock->nanoseconds;
+	uint64_t span;
 
-	return span >> 64 ? UINT64_MAX : (uint64_t)span;
+	return wide_scale(nanoseconds, clock->ticks, clock->nanoseconds, &span) ? span : UINT64_MAX;
 }

@@ -6,6 +6,7 @@
 
 #include <stdint.h>
 
+#include "base/wide.h"
 #include "trace/format.h"
 
 struct tick_clock {
@@ -38,7 +39,9 @@ static inline uint64_t tick_clock_ns(const struct tick_clock *clock, uint64_t ti
 	if (__builtin_expect(passed >> clock->shift != 0, 0))
 		return tick_clock_ns_slow(clock, passed);
 
-	uint64_t ns = (uint64_t)((unsigned __int128)passed * clock->factor >> clock->shift);
+	struct wide product = wide_product(passed, clock->factor);
+	// Twice, since a shift may be by 0.
+	uint64_t ns = product.high << 1 << (63 - clock->shift) | product.low >> clock->shift;
 	uint64_t rest = passed * clock->nanoseconds - ns * clock->ticks;
 
 	// As passed is below 2^shift, the factor's rounding makes it too low by one at most.

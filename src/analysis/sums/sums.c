@@ -8,6 +8,7 @@
 #include "analysis/facts/chain_facts.h"
 #include "analysis/sites/sample_weight.h"
 #include "analysis/sums/sums_data.h"
+#include "base/wide.h"
 #include "hosted/cleanup.h"
 #include "hosted/parallel.h"
 
@@ -248,15 +249,17 @@ struct err *sums_create(const struct recording *recording, const struct sums_que
 int64_t sums_growth(const struct sums *sums, const struct sums_row *row)
 {
 	uint64_t ns = sums->duration_ns - sums->duration_ns / 2;
-	__int128 grown = (__int128)row->sum.leaked_bytes - row->half, each_second;
+	bool grown = row->sum.leaked_bytes >= row->half;
+	uint64_t bytes =
+		grown ? row->sum.leaked_bytes - row->half : row->half - row->sum.leaked_bytes;
+	uint64_t each_second;
 
 	// What has no blocks was not seen to grow.
 	if (!ns || !row->spans)
 		return 0;
-	each_second = grown * 1000000000 / ns;
-	if (each_second > INT64_MAX)
-		return INT64_MAX;
-	return each_second < INT64_MIN ? INT64_MIN : (int64_t)each_second;
+	if (!wide_scale(bytes, 1000000000, ns, &each_second) || each_second > INT64_MAX)
+		return grown ? INT64_MAX : INT64_MIN;
+	return grown ? (int64_t)each_second : -(int64_t)each_second;
 }
 
 struct sort {

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "analysis/views/series_data.h"
+#include "base/wide.h"
 #include "hosted/cleanup.h"
 #include "hosted/parallel.h"
 
@@ -23,7 +24,7 @@ void series_destroy(struct series *series)
 
 /* A group's live bytes, added up over the nanoseconds of the span. */
 struct area {
-	unsigned __int128 sum;
+	struct wide sum;
 	bool any; /* some of its blocks were live in the span */
 };
 
@@ -57,8 +58,8 @@ static void add_areas(void *argument, size_t number)
 			to = query->end_ns;
 		area = &areas[block_groups_of(query->groups, blocks, i)];
 		area->any = true;
-		area->sum +=
-			(unsigned __int128)(to - from) * blocks->size[i] * series_weight(job, i);
+		area->sum = wide_sum(area->sum, wide_times(wide_product(to - from, blocks->size[i]),
+							   series_weight(job, i)));
 	}
 }
 
@@ -74,7 +75,7 @@ static struct err *find_areas(const struct series_job *job, struct area **ret)
 		return err_no_memory();
 	parallel_run(add_areas, &ranking, count);
 	for (size_t i = groups; i < count * groups; i++) {
-		areas[i % groups].sum += areas[i].sum;
+		areas[i % groups].sum = wide_sum(areas[i % groups].sum, areas[i].sum);
 		areas[i % groups].any |= areas[i].any;
 	}
 	*ret = steal(&areas);
@@ -97,7 +98,7 @@ static void find_largest(const struct area *areas, uint32_t count, struct larges
 
 		if (!areas[group].any)
 			continue;
-		while (place && areas[groups[place - 1]].sum < areas[group].sum)
+		while (place && wide_less(areas[groups[place - 1]].sum, areas[group].sum))
 			place--;
 		if (largest->count < largest->most)
 			largest->count++;
@@ -180,9 +181,12 @@ static struct err *make_steps(const struct series_query *query, struct series **
 	series->all.points = calloc(steps, sizeof(*series->all.points));
 	if (!series->ends || !series->most || !series->slack || !series->all.points)
 		return err_no_memory();
-	for (uint32_t i = 0; i < steps; i++)
-		series->ends[i] =
-			query->start_ns + (uint64_t)((unsigned __int128)span * (i + 1) / steps);
+	for (uint32_t i = 0; i < steps; i++) {
+		uint64_t end = 0;
+
+		wide_scale(span, i + 1, steps, &end); // at most the span
+		series->ends[i] = query->start_ns + end;
+	}
 	series->all.group = RECORDING_NONE;
 	series->all.groups = query->groups->count;
 	*ret = steal(&series);

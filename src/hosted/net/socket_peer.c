@@ -69,7 +69,8 @@ static bool exchange(struct nlmsghdr *query, struct nlmsghdr *answer, size_t roo
 
 	pthread_mutex_lock(&kernel.mutex);
 	query->nlmsg_seq = ++kernel.asked;
-	if (open_locked() && send(kernel.fd, query, query->nlmsg_len, 0) == query->nlmsg_len)
+	if (open_locked() &&
+	    send(kernel.fd, query, query->nlmsg_len, 0) == (ssize_t)query->nlmsg_len)
 		do
 			got = recv(kernel.fd, answer, room, MSG_DONTWAIT);
 		while (got >= (ssize_t)sizeof(*answer) && answer->nlmsg_seq != query->nlmsg_seq);
