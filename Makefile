@@ -12,6 +12,7 @@ version := $(shell sed -n "s/^ *version: '\(.*\)',/\1/p" meson.build)
 ARCH    ?=
 foreign := $(addprefix $(BUILD)/,$(filter-out $(shell uname -m),$(ARCH)))
 
+architectures = $(shell sed 's/ .*//; /^\#/d' tools/cross/architectures.txt)
 # $(call cross,ARCH,N): field N of its line.
 cross = $(shell awk '$$1 == "$(1)" { print $$$(2) }' tools/cross/architectures.txt)
 
@@ -60,7 +61,7 @@ endef
 define cross_dir
 @$(as_owner) mkdir -p $(BUILD)/$(1)
 @sed -e 's|@cpu@|$(1)|' -e 's|@gnu@|$(call cross,$(1),3)|' -e 's|@family@|$(call cross,$(1),4)|' \
-	-e "s|@multiarch@|$$($(call cross,$(1),3)-gcc -print-multiarch)|" -e 's|@qemu@|$(call cross,$(1),7)|' \
+	-e "s|@multiarch@|$$($(call cross,$(1),3)-gcc -print-multiarch)|" -e 's|@qemu@|$(patsubst -,$(1),$(call cross,$(1),7))|' \
 	-e 's|@order@|$(call cross,$(1),8)|' -e '$(3)' tools/cross/cross.ini.in | $(as_owner) tee $(BUILD)/$(1)/$(2).ini >/dev/null
 @$(as_owner) tools/build.sh $(BUILD)/$(1)/$(2) --cross-file $(BUILD)/$(1)/$(2).ini -Dwerror=$(if $(WERROR),true,false) \
 	--buildtype=debugoptimized -Dtests=false $(4)
@@ -101,10 +102,10 @@ check-16k:
 	@$(as_owner) tools/cross/sysroot.sh $(ARCH) $(foreign)/guest-16k guest 16k
 	@$(foreign_tests) MALLOW_GUEST=$(abspath $(foreign))/guest-16k $(foreign_pytest) tests/e2e/ports
 else
-check: setup-test build build-asan $(if $(filter x86_64,$(shell uname -m)),build-aarch64-agent) ## all tests; the last line says how many passed; ARCH=…: those of another architecture
+check: setup-test build build-asan $(if $(filter x86_64,$(shell uname -m)),build-agents build-aarch64-guest) ## all tests; the last line says how many passed; ARCH=…: those of another architecture
 	@$(PYTHON) tools/check.py
 
-build: setup-build tool ## build/mallow and build/libmallow.so, to be used from there; ARCH=aarch64, riscv64, mips64el, mips64: build/aarch64/mallow, …
+build: setup-build tool ## build/mallow and build/libmallow.so, to be used from there; ARCH=aarch64, riscv64, mips64el, mips64, i386, armhf, armel: build/aarch64/mallow, …
 endif
 
 check-long: setup-long build build-asan build-tsan build-clang ## check, and what takes long or needs large packages
@@ -114,6 +115,9 @@ check-long: setup-long build build-asan build-tsan build-clang ## check, and wha
 	@$(MAKE) --no-print-directory check ARCH=riscv64
 	@$(MAKE) --no-print-directory check ARCH=mips64el
 	@$(MAKE) --no-print-directory check ARCH=mips64
+	@$(MAKE) --no-print-directory check ARCH=i386
+	@$(MAKE) --no-print-directory check ARCH=armhf
+	@$(MAKE) --no-print-directory check ARCH=armel
 
 check-distributions: setup-distributions ## make demo and make check on a bare Debian 12 and 13 (root; an hour and more)
 	@tools/check_distributions.sh $(BUILD)/distributions
@@ -190,15 +194,18 @@ fmt: setup-lint ## clang-format over all C and C++
 clean: ## remove build/
 	rm -rf $(BUILD)
 
-# Another architecture's agent, which some sample programs have under that architecture's kernel.
-# Where its packages cannot be had, the tests are skipped, and counted.
-build-aarch64-agent:
-	@if $(MAKE) --no-print-directory setup-guest-aarch64 && \
-		$(as_owner) tools/cross/sysroot.sh aarch64 $(BUILD)/aarch64/guest guest; \
-	then $(MAKE) --no-print-directory aarch64-agent; fi
+# The agent of each other architecture. Samples of i386 run on this processor, some of AArch64 under its kernel.
+# Where packages cannot be had, the tests are skipped, and counted.
+build-agents:
+	@if $(MAKE) --no-print-directory setup-agents; then for arch in $(architectures); do \
+		$(MAKE) --no-print-directory agent-$$arch || exit 1; done; fi
 
-aarch64-agent:
-	$(call cross_dir,aarch64,agent,/@root@/d,$(agent_alone))
+build-aarch64-guest:
+	@! $(MAKE) --no-print-directory setup-guest-aarch64 || \
+		$(as_owner) tools/cross/sysroot.sh aarch64 $(BUILD)/aarch64/guest guest || true
+
+agent-%:
+	$(call cross_dir,$*,agent,/@root@/d,$(agent_alone))
 
 build-asan: setup-test build
 	$(call build_dir,$(BUILD)/meson-asan,-Db_sanitize=address$(comma)undefined -Db_lundef=false \
@@ -219,4 +226,4 @@ setup-%:
 comma := ,
 # Ninja and pytest use all processors by themselves; apt-get may run but once.
 .NOTPARALLEL:
-.PHONY: help demo check check-16k check-long check-distributions build tool install install-headers install-libraries uninstall bench asan tsan fuzz lint fmt clean aarch64-agent build-aarch64-agent build-asan build-tsan build-clang
+.PHONY: help demo check check-16k check-long check-distributions build tool install install-headers install-libraries uninstall bench asan tsan fuzz lint fmt clean build-agents build-aarch64-guest build-asan build-tsan build-clang

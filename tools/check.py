@@ -197,6 +197,25 @@ def check_arm(totals):
         *(f"tests/e2e/record/test_samples.py::{name}" for name in ARM_SAMPLES)], junit)
 
 
+def check_i386(totals):
+    """The agent of x86 of 32 bits, whose programs this processor runs, if the kernel does."""
+    junit, agent = BUILD / "i386.junit.xml", BUILD / "i386/agent/src/agent/libmallow.so"
+    loader = next((path for path in (BUILD / "i386/sysroot", pathlib.Path("/usr/i686-linux-gnu")) if path.exists()),
+                  BUILD) / "lib/ld-linux.so.2"
+    try:
+        runs = agent.exists() and subprocess.run([loader, "--version"], capture_output=True).returncode == 0
+    except OSError:
+        runs = False
+    if not runs:
+        totals.add("i386", "sample programs", "skipped")
+        totals.reasons["i386's compiler is not installed, or this kernel runs no program of 32 bits"] += 1
+        return
+    check_with_junit(totals, "i386", [
+        "env", "MALLOW_ARCH=i386", f"MALLOW_LIBRARY={agent}", PYTHON, "-m", "pytest", "-q", "-p", "no:cacheprovider",
+        "-n", "auto", "--junitxml", junit, "tests/e2e/record/test_samples.py", "tests/e2e/record/test_small_stacks.py",
+        "tests/e2e/ports/test_files.py"], junit)
+
+
 def steps_of(long, sanitizer=True):
     """Each with the seconds it takes on two idle processors, measured."""
     steps = [("source", 15, check_source), ("the web interface", 8, check_web)]
@@ -213,7 +232,7 @@ def steps_of(long, sanitizer=True):
         steps += [("the unwinder beside libgcc's and libunwind's", 10, lambda totals:
                    check_units(totals, "unit", BUILD / "meson", "--suite", "unwind"))]
         if os.uname().machine == "x86_64":
-            steps += [("AArch64's agent under its kernel", 50, check_arm)]
+            steps += [("i386's agent on this processor", 45, check_i386), ("AArch64's agent under its kernel", 50, check_arm)]
     return steps + [("end to end", SECONDS_LONG if long else SECONDS, lambda totals:
                      check_end_to_end(totals, long))]
 

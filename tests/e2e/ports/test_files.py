@@ -45,7 +45,7 @@ def crashed(agent, compile_sample, guest, tmp_path_factory):
         cores.kernel_dumps()
         subprocess.run(by_emulator([str(program), "null"], environment), env=environment, cwd=folder, timeout=120,
                        capture_output=True, preexec_fn=cores.allow_cores)
-    found = list(folder.glob("core" if guest else "qemu_*.core"))
+    found = list(folder.glob("qemu_*.core" if EMULATED and not guest else "core"))
     if not found and not guest:
         pytest.skip(f"qemu-{ARCH} writes no core dumps; its kernel does: MALLOW_GUEST")
     core, = found
