@@ -63,7 +63,9 @@ static inline uint64_t clock_coarse(void)
 /* Waits for all earlier loads, of an address for instance, before the next instruction. */
 static inline void clock_wait_for_loads(void)
 {
-	arch_wait_for_loads();
+	// The system's clock waits by itself. Of 64 bits a processor can wait in any case.
+	if (sizeof(long) == 8 || clock_use_tsc)
+		arch_wait_for_loads();
 }
 
 #endif

@@ -21,6 +21,8 @@
  * a hook runs. Where calls leave the return address in a register it includes linked_caller.h, else
  * pushed_caller.h. The three are included below.
  *
+ * Where unwind tables are of another form than .eh_frame: an answer to agent/unwind/tables.h.
+ *
  * cfi/<cpu>/scan_decode.c and scan_cpu.h: for machines whose libraries have no unwind tables: their
  * instructions, as cfi/scan.h wants them. agent/unwind/scanned.c says what code counts from;
  * cfi/arm/scan_starts.c is for code that does not name its starts.
@@ -39,6 +41,8 @@
  * folder `mallow memleak` and `mallow attach` are not built. What says where they are: cli/memleak.
  *
  * Elsewhere in src:
+ *
+ * Words of 32 bits: arch/kernel_forms.h, ARCH_OFFSETS_ALIGNED (docs/adr/0036).
  *
  * System calls that the architecture lacks: agent/arch/syscall.h, record/timed_write.c and helper
  * call them; hooks and life compare numbers with them, in #ifdef. arch/machine.h: where signals,

@@ -7,6 +7,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "agent/unwind/x86_calls.h"
+
 /* The ABI has no red zone; this is how far below sp a step may read. */
 #define ARCH_RED_ZONE 0
 
@@ -41,28 +43,6 @@ static inline __attribute__((always_inline)) void arch_take_registers(uint64_t *
 		walk[i] = (uint32_t)walk[i];
 		values[i] = (uint32_t)values[i];
 	}
-}
-
-/* The word that pc was read from. */
-static inline uint64_t arch_return_word(uint64_t place, uint64_t pc)
-{
-	(void)place;
-	return pc;
-}
-
-/*
- * Whether a call ends before this code: E8 and 4 bytes, or FF /2 and up to 5 bytes, with a prefix.
- * ARCH_CALL_MAX bytes before it can be read.
- */
-#define ARCH_CALL_MAX 7
-
-static inline bool arch_is_behind_call(const uint8_t *code)
-{
-	bool found = code[-5] == 0xe8;
-
-	for (int size = 2; size <= ARCH_CALL_MAX; size++)
-		found |= code[-size] == 0xff && (code[1 - size] >> 3 & 7) == 2;
-	return found;
 }
 
 /*
