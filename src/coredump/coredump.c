@@ -11,6 +11,7 @@
 #include "coredump/turned.h"
 #include "hosted/cleanup.h"
 #include "hosted/files/decompressed.h"
+#include "trace/byte_order.h"
 #include "trace/chunk_check.h"
 #include "trace/live.h"
 
@@ -99,13 +100,15 @@ static struct err *settle(struct coredump *coredump)
 static bool is_recording(const char *path, uint32_t pid)
 {
 	auto_close int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	uint8_t data[sizeof(struct trace_header)];
+	uint8_t data[BYTE_ORDER_HEADER];
 	struct trace_header header;
 	struct stat status;
 
-	return fd >= 0 && fstat(fd, &status) == 0 && S_ISREG(status.st_mode) &&
-	       pread(fd, data, sizeof(data), 0) == (ssize_t)sizeof(data) &&
-	       header_check(data, sizeof(data), &header) == HEADER_VALID &&
+	if (fd < 0 || fstat(fd, &status) < 0 || !S_ISREG(status.st_mode) ||
+	    pread(fd, data, sizeof(data), 0) != (ssize_t)sizeof(data))
+		return false;
+	byte_order_turn_header(data);
+	return header_check(data, sizeof(data), &header) == HEADER_VALID &&
 	       !(header.flags & TRACE_LIVE) && (!pid || header.pid == pid);
 }
 
