@@ -74,7 +74,7 @@ def check_imports(library):
         yield f"does not import {name}: take it out of tools/agent_imports.txt"
 
 
-DEFINED = re.compile(r"__wrap_\w+|mallow_api_\w+|mallow_behind")
+DEFINED = re.compile(r"mallow_own_\w+|__wrap_\w+|mallow_api_\w+|mallow_behind")
 ASKED = re.compile(r"mallow_behind_\w+|__(start|stop)_mallow_(text|bss)|__libc_mall(oc|opt)|"
                    r"_GLOBAL_OFFSET_TABLE_")
 

@@ -3,6 +3,7 @@
 #include "agent/ground/next_functions.h"
 #include "agent/ground/own_code.h"
 #include "agent/ground/signal_bracket.h"
+#include "agent/unwind/arch.h"
 #include "agent/unwind/unwind.h"
 #include "base/compiler.h"
 
@@ -19,7 +20,7 @@ static never_inline bool look_up_slow(uint64_t pc)
 	bool found = own_code(pc); // the real operators call each other
 
 #define HOOK(name, symbol, type, parameters)                                                       \
-	found |= real.name && (start ? (uintptr_t)real.name == start                               \
+	found |= real.name && (start ? arch_strip((uintptr_t)real.name) == start                   \
 				     : pc - (uintptr_t)real.name < SHORT_FUNCTION);
 #include "agent/ground/hooks.def"
 #undef HOOK

@@ -9,9 +9,9 @@
 
 #include "agent/ground/libc.h"
 
-// Placed by the linker's script. The others are distances from this one; 0: there is no such
-// function.
-extern const char mallow_behind[];
+// Placed by the linker's script (tools/static_options.py). The others are distances from this one;
+// 0: there is no such function.
+extern const char behind_from[] __asm__("mallow_behind_from");
 #define PLACE(name, symbol) extern const char behind_##name[] __asm__("mallow_behind_" symbol);
 
 #define HOOK(name, symbol, type, parameters) PLACE(name, symbol)
@@ -55,7 +55,7 @@ void *link_map_find(const char *symbol)
 {
 	for (size_t i = 0; i < ARRAY_COUNT(places); i++)
 		if (!strcmp(places[i].symbol, symbol) && places[i].distance)
-			return (void *)(mallow_behind + (uintptr_t)places[i].distance);
+			return (void *)(behind_from + (uintptr_t)places[i].distance);
 	return NULL;
 }
 
