@@ -19,13 +19,29 @@ void recording_source_close(struct recording_source *source)
 	*source = (struct recording_source){0};
 }
 
+/* Turns the file around if it is a big-endian recording. */
+static struct err *settle_order(struct recording_source *source)
+{
+	bool big;
+	struct err *err = turned_is_needed(&source->file, &big);
+
+	if (err || !big)
+		return err;
+	err = turned_read(&source->file, &source->turned, &source->turned_source);
+	source->bytes = &source->turned_source;
+	return err;
+}
+
 /* Opens the recording that a core dump led to. */
 static struct err *follow(struct recording_source *source)
 {
+	struct err *err;
+
 	byte_source_close(&source->file);
 	source->file = (struct byte_source){.fd = -1};
 	source->bytes = &source->file;
-	return byte_source_open(source->written, &source->file);
+	err = byte_source_open(source->written, &source->file);
+	return err ? err : settle_order(source);
 }
 
 static struct err *open_core(const char *path, struct recording_source *source)
@@ -43,19 +59,14 @@ static struct err *open_core(const char *path, struct recording_source *source)
 
 static struct err *open_file(const char *path, struct recording_source *source)
 {
-	bool core, big;
+	bool core;
 	struct err *err = byte_source_open(path, &source->file);
 
 	if (!err)
 		err = coredump_is(path, source->file.fd, &core);
 	if (err || core)
 		return err ? err : open_core(path, source);
-	err = turned_is_needed(&source->file, &big);
-	if (err || !big)
-		return err;
-	err = turned_read(&source->file, &source->turned, &source->turned_source);
-	source->bytes = &source->turned_source;
-	return err;
+	return settle_order(source);
 }
 
 struct err *recording_source_open(const char *path, struct recording_source *ret)

@@ -63,3 +63,24 @@ def test_damage_is_found(recorded, tool):
         ours, theirs = (tool("report", name, check=False) for name in (path, small))
         assert ours.returncode == theirs.returncode, size
         assert ours.stdout.replace(str(path), "PATH") == theirs.stdout.replace(str(small), "PATH"), size
+
+
+def core_with_file(path):
+    """A core dump of a big-endian machine, which says only that the process had the file mapped."""
+    name = bytes(path) + b"\0"
+    files = struct.pack(">5Q", 1, 4096, 0x10000, 0x11000, 0) + name
+    note = struct.pack(">3I", 5, len(files), 0x46494c45) + b"CORE\0\0\0\0" + files + bytes(-len(files) % 4)
+    head = struct.pack(">16sHHIQQQIHHHHHH", b"\x7fELF\2\2\1", 4, 8, 1, 0, 64, 0, 0, 64, 56, 1, 0, 0, 0)
+    return head + struct.pack(">IIQQQQQQ", 4, 0, 120, 0, 0, len(note), 0, 4) + note
+
+
+def test_a_core_dump_leads_to_it(recorded, tool, tmp_path):
+    """As it does on this machine: by the list of mapped files."""
+    path, core = recorded.path.with_name("b.mallow"), tmp_path / "core"
+    path.write_bytes(big_endian(recorded.reader, recorded.path.read_bytes()))
+    core.write_bytes(core_with_file(path))
+    out = tool("report", core)
+    assert str(path) in out.stderr and "allocations" in out.stdout
+    path.unlink()
+    run = tool("report", core, check=False)
+    assert run.returncode == 1 and "no table of live blocks in it" in run.stderr
