@@ -96,7 +96,9 @@ bool rule_of_signal_return(uint64_t pc, uint64_t size, struct unwind_rule *ret)
 }
 
 /* The code at a module's entry that has no table is not longer than this. */
-#define ENTRY_CODE 128
+#ifndef ARCH_ENTRY_CODE
+#define ARCH_ENTRY_CODE 128
+#endif
 
 /* The rule for code that no entry of the module's tables covers. */
 static void find_uncovered(uint64_t pc, const struct module_tables *tables, struct unwind_rule *ret)
@@ -104,7 +106,7 @@ static void find_uncovered(uint64_t pc, const struct module_tables *tables, stru
 	if (rule_of_signal_return(pc, pc < tables->text_end ? tables->text_end - pc : 0, ret))
 		return;
 	// What the kernel has entered is the outermost frame; RISC-V's loader has no table there.
-	if (tables->entry && pc - tables->entry < ENTRY_CODE)
+	if (tables->entry && pc - tables->entry < ARCH_ENTRY_CODE)
 		ret->kind = RULE_END;
 	// No call precedes pc, and a function begins at it. So its address was written to the
 	// bottom of a new stack, as makecontext() does with __start_context().

@@ -326,10 +326,11 @@ static enum step step_by_frame_pointer(struct walk *walk, struct crossing *cross
 		make_sp_sure(walk, crossing);
 		return STEP_CALLER;
 	}
-	if (walk->fp == 0)
-		return STEP_END;
+	// Where frame pointers are no chain, the register may be 0 anywhere.
 	if (!ARCH_FRAME_CHAIN)
 		return STEP_BROKEN;
+	if (walk->fp == 0)
+		return STEP_END;
 	if (record < walk->sp || record - walk->sp > FRAME_MAX)
 		return step_to_other_stack(walk, crossing);
 	// Nothing says that fp is valid. But a stack has no gaps, so all words up to it must be

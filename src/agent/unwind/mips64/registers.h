@@ -12,6 +12,9 @@
 /* The ABI has no red zone; this is how far below sp a step may read. */
 #define ARCH_RED_ZONE 0
 
+/* The loader's goes on into what calls constructors: 172 bytes behind it they return. */
+#define ARCH_ENTRY_CODE 192
+
 /* No function of Debian's needs another register than sp and fp to find its caller. */
 #define ARCH_TRACKED       0u
 #define ARCH_TRACKED_COUNT 1 /* C has no array of none */
