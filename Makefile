@@ -89,13 +89,19 @@ build: setup-cross-$(ARCH)
 foreign_tests = MALLOW_ARCH=$(ARCH) MALLOW_LIBRARY=$(abspath $(foreign))/libmallow.so PYTHONDONTWRITEBYTECODE=1
 guest_tests = files there tracers ebpf
 foreign_pytest = $(PYTHON) -m pytest -q -p no:cacheprovider tests/e2e/record/test_samples.py
+# Programs that are linked with the agent, and the C API: where nothing else runs them.
+linked_tests = $(if $(filter mips64el mips64 armhf i386,$(ARCH)),tests/e2e/record/test_linked.py::$(1))
+api_tests = $(if $(filter armhf i386,$(ARCH)),tests/e2e/record/test_pools.py::test_sums \
+	$(addprefix tests/e2e/record/test_toggle.py::test_,switched started) tests/e2e/record/test_sample.py::test_estimates)
 booted := $(filter-out -,$(call cross,$(ARCH),6))
 check:
 	@$(MAKE) --no-print-directory setup-test $(if $(booted),setup-guest-$(ARCH)) build ARCH=
 	@$(MAKE) --no-print-directory build
 	@$(if $(booted),$(as_owner) tools/cross/sysroot.sh $(ARCH) $(foreign)/guest guest)
-	@$(foreign_tests) $(foreign_pytest) tests/e2e/ports tests/e2e/record/test_small_stacks.py -n 2
-	@$(if $(booted),$(foreign_tests) MALLOW_GUEST=$(abspath $(foreign))/guest $(foreign_pytest) $(guest_tests:%=tests/e2e/ports/test_%.py))
+	@$(foreign_tests) $(foreign_pytest) tests/e2e/ports tests/e2e/record/test_small_stacks.py \
+		$(call linked_tests,test_sample) $(api_tests) -n 2
+	@$(if $(booted),$(foreign_tests) MALLOW_GUEST=$(abspath $(foreign))/guest $(foreign_pytest) $(guest_tests:%=tests/e2e/ports/test_%.py) \
+		$(call linked_tests,test_fork_with_threads))
 
 # After check: pages of 16 KiB, and programs that sign return addresses (Debian 13's).
 check-16k:

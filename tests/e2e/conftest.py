@@ -436,7 +436,9 @@ def build_sample(name, compiler="gcc", opt="-O0", extra=()):
     if (compiler, language) not in COMPILERS:
         pytest.skip(f"{compiler} is not tried for {ARCH}")
     driver = need(COMPILERS[compiler, language])
-    command = [driver, *(FOREIGN if ARCH else []), "-g", opt, "-Wall", "-Wextra", "-Wno-unused-parameter", "-pthread",
+    # The loader's place is for programs that have one.
+    foreign = [flag for flag in FOREIGN if "-static-pie" not in extra or not flag.startswith("-Wl,")]
+    command = [driver, *(foreign if ARCH else []), "-g", opt, "-Wall", "-Wextra", "-Wno-unused-parameter", "-pthread",
                *NO_BUILTINS, f"-I{SAMPLES}", f"-I{TOP / 'include'}", *LANGUAGE[language], str(source),
                *map(str, extra), *(MUSL if compiler == "musl" else []), "-ldl"]
     read = [source, *sorted(SAMPLES.glob("*.h"))]

@@ -12,6 +12,7 @@ import pytest
 
 import cores
 import expect
+import live_programs
 import live_reader
 import mallow_reader
 import pprof_reader
@@ -110,6 +111,22 @@ def test_live(name, record, mallow, compile_sample, tmp_path):
                  settings={"MODE": "live", "JSON": 1, "OUTFILE": tmp_path / "report", "HELPER": mallow})
     assert ran.returncode == 7 and ran.stderr == ""
     expect.check_live(name, json.loads((tmp_path / "report").read_text()))
+
+
+@pytest.mark.native("no program of that architecture is started")
+@pytest.mark.parametrize("way", ["preloaded", "static"])
+def test_live_at_exit(way, record, compile_sample, compile_linked, functions_of, tool, tmp_path):
+    """The agent starts its helper, which keeps the table."""
+    folder = tmp_path / "recording"
+    program = compile_sample("c_family", "gcc", "-O1") if way == "preloaded" else compile_linked("c_family", way)
+    ran = record([program], linked=way != "preloaded", folder=folder, check=False,
+                 settings={"MODE": "live", "HELPER": live_programs.KEEPER, "TEST_TABLES": folder / "tables"})
+    assert (ran.returncode, ran.stdout, ran.stderr) == (7, "ok\n", "")
+    path, = (folder / "tables").glob("*.mallow")
+    table = live_reader.read(path)
+    live_programs.check(table, "c_family", functions_of, "GLIBC")
+    assert table.header.lost == 0, table.header.losses
+    assert "use_malloc" in functions(tool.report(path))
 
 
 def test_live_table(tool, agent, compile_sample, guest, tmp_path):

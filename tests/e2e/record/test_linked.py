@@ -9,7 +9,7 @@ import expect
 import mallow_reader
 import mallow_sums
 from cells import matrix
-from conftest import LINKED, TOP, clean_environment, need
+from conftest import ARCH, LINKED, TOP, clean_environment, need
 from samples import check_report, check_sample, run_sample
 
 GLIBC = [way for way in LINKED if way != "musl"]
@@ -22,6 +22,8 @@ CASES = [*matrix([*SAMPLES, "own_operator"], GLIBC), ("glibc_family", "shared")]
 
 @pytest.mark.parametrize("name,way", CASES)
 def test_sample(name, way, compile_linked, record, functions_of, reads):
+    if (name, way) == ("exceptions", "static") and ARCH in ("armhf", "armel"):
+        pytest.xfail("tail calls free an exception as if operator new did: that free is not seen")
     recorded = run_sample(record, [compile_linked(name, way)], linked=True)
     assert recorded.stdout == "ok\n" and recorded.stderr == ""
     assert recorded.info_json["allocator"] == "glibc"
@@ -51,6 +53,7 @@ def test_static_musl(name, compile_linked, record, functions_of):
     recorded.tool.assert_equal_sums(recorded.path, recorded.sums)
 
 
+@pytest.mark.native("memory is not wiped at fork")
 @pytest.mark.parametrize("way", LINKED)
 def test_fork_with_threads(way, compile_linked, record, functions_of):
     recorded = run_sample(record, [compile_linked("fork_threads", way)], linked=True)
