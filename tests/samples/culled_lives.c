@@ -9,8 +9,8 @@
  *   culled_lives SEED    random
  *   culled_lives quiet   ten blocks and one chain, and nothing else for a while
  */
+#include <inttypes.h>
 #include <pthread.h>
-#include <stdint.h>
 #include <time.h>
 
 #include "sample.h"
@@ -143,7 +143,7 @@ int main(int argc, char **argv)
 	for (int i = 0; i < chain_count; i++) {
 		const struct chain *chain = &chains[i];
 
-		printf("%lu %lu %lu", chain->before - start,
+		printf("%" PRIu64 " %" PRIu64 " %" PRIu64, chain->before - start,
 		       chain->ending ? chain->ending - chain->after : 0,
 		       chain->ended ? chain->ended - chain->before : 0);
 		for (int j = 0; j < chain->count; j++)
