@@ -482,8 +482,8 @@ def compile_linked(compile_sample, agent):
                                       ("libmallow.a", "libmallow.options"))).hexdigest()[:16]
 
     def build(name, way, opt="-O1", extra=()):
-        if way == "static-pie" and ARCH and "/" not in subprocess.run(
-                [COMPILERS["gcc", "c"], *FOREIGN[:PACKAGES], "-print-file-name=rcrt1.o"], capture_output=True, text=True).stdout:
+        ask = [COMPILERS["gcc", "c"], *FOREIGN[:PACKAGES], "-print-file-name=rcrt1.o"]
+        if way == "static-pie" and ARCH and "/" not in subprocess.run(ask, capture_output=True, text=True).stdout:
             pytest.skip(f"the C library of {ARCH} has no start for programs that are static and move")
         flags = [f"-DAGENT={version}", *flags_to_link(agent, way)]
         return compile_sample(name, LINKED[way][0], opt, [*flags, *extra])
