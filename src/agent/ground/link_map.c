@@ -229,6 +229,27 @@ void *link_map_find_first(const char *symbol)
 	return NULL;
 }
 
+bool link_map_find_symbol(const char *symbol, uint64_t *start, uint64_t *end)
+{
+	for (const struct link_map *map = objects_of_program(); map; map = map->l_next) {
+		struct object_symbols symbols;
+		uint32_t i;
+
+		if (map->l_ld == _DYNAMIC || is_kernels(map))
+			continue;
+		symbols = object_symbols_of(map);
+		i = object_symbols_next(&symbols, symbol, 0);
+		while (i && symbols.table[i].st_shndx == SHN_UNDEF)
+			i = object_symbols_next(&symbols, symbol, i);
+		if (!i)
+			continue;
+		*start = symbols.bias + symbols.table[i].st_value;
+		*end = *start + symbols.table[i].st_size;
+		return true;
+	}
+	return false;
+}
+
 void *link_map_find_in(const char *file_name, const char *symbol)
 {
 	size_t length = strlen(file_name);

@@ -26,6 +26,13 @@ void *link_map_find(const char *symbol);
  */
 void *link_map_find_first(const char *symbol);
 
+/*
+ * Where the function or variable lies, [*start, *end), in the first object of the program that
+ * defines it; our library, and functions of ours that took the place of others, are not looked at.
+ * false: none does.
+ */
+bool link_map_find_symbol(const char *symbol, uint64_t *start, uint64_t *end);
+
 /* The function in the first object whose file name begins with file_name. NULL: there is none. */
 void *link_map_find_in(const char *file_name, const char *symbol);
 

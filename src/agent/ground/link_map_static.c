@@ -64,6 +64,11 @@ void *link_map_find_first(const char *symbol)
 	return link_map_find(symbol);
 }
 
+bool link_map_find_symbol(const char *symbol, uint64_t *start, uint64_t *end)
+{
+	return false;
+}
+
 /* Used only to ask whether malloc is glibc's, and whether operators are libstdc++'s. */
 void *link_map_find_in(const char *file_name, const char *symbol)
 {

@@ -217,9 +217,19 @@ static inline void leaf_cache_use(struct stack_cache *cache, struct leaf_segment
 		return;
 	if (cache->shared > at)
 		cache->shared = at;
+	if (cache->seen > at)
+		cache->seen = at;
 	cache->top = segment;
 	cache->settled = at;
 	cache->depth = at + segment->count;
+}
+
+/* Frame number `at` of the stack, from 1 for the outermost, wherever it is until it is settled. */
+static inline struct cached_frame *leaf_cache_frame(const struct stack_cache *cache, uint32_t at)
+{
+	struct leaf_segment *top = cache->top;
+
+	return at <= cache->settled ? &cache->frames[at] : &top->frames[at - top->joined - 1];
 }
 
 /* The segment whose text is all that the writer of events has to push, or NULL. */

@@ -303,6 +303,8 @@ put_outcome(struct stack_cache *cache, struct crossing *crossing, const struct o
 
 	if (cache->shared > at)
 		cache->shared = at;
+	if (cache->seen > at)
+		cache->seen = at;
 	if (likely(at)) {
 		outer.words = word_count(&cache->frames[at]);
 		outer.needs_fp = cache->frames[at].words & 1;
@@ -469,29 +471,28 @@ void stack_cache_settle_slow(struct stack_cache *cache)
 	cache->settled = cache->depth;
 }
 
+bool stack_cache_cut(struct stack_cache *cache, uint32_t keep, size_t room,
+		     struct stack_cache_push *push)
+{
+	stack_cache_settle(cache);
+	if (keep + room > cache->capacity && !grow_slow(cache, keep + room))
+		return false;
+	*push = (struct stack_cache_push){.at = keep, .shared = cache->shared};
+	if (cache->shared > keep)
+		cache->shared = keep;
+	return true;
+}
+
 bool stack_cache_set(struct stack_cache *cache, const uint64_t *pcs, size_t count)
 {
-	uint32_t shared = cache->shared;
+	struct stack_cache_push push;
 
-	stack_cache_settle(cache);
-	if (count > cache->capacity && !grow_slow(cache, count))
+	if (!stack_cache_cut(cache, 0, count, &push))
 		return false;
-	cache->shared = 0;
-	for (uint32_t at = 1; at <= count; at++) {
-		struct cached_frame *frame = &cache->frames[at];
-		uint64_t pc = pcs[count - at];
-		uint32_t id = 0;
-
-		if (at <= cache->depth && frame->pc == pc) {
-			id = frame->id;
-			if (cache->shared == at - 1 && at <= shared)
-				cache->shared = at;
-		}
-		*frame = (struct cached_frame){.pc = pc, .id = id};
-	}
-	cache->depth = cache->settled = (uint32_t)count;
-	cache->top = NULL;
-	cache->end = UNWIND_COMPLETE;
+	while (count > 0)
+		stack_cache_push(cache, &push, pcs[--count], 0);
+	stack_cache_pushed(cache, &push);
+	cache->merged = false;
 	return true;
 }
 
@@ -501,7 +502,8 @@ void stack_cache_clear(struct stack_cache *cache)
 		leaf_cache_clear(cache->leaves);
 	cache->depth = cache->settled = 0;
 	cache->top = NULL;
-	cache->shared = 0;
+	cache->shared = cache->seen = 0;
+	cache->merged = false;
 	cache->end = UNWIND_COMPLETE;
 }
 

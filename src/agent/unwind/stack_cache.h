@@ -49,6 +49,7 @@ struct stack_word;
 struct fresh_frame;
 struct leaf_cache;
 struct leaf_segment;
+struct stack_cache_push;
 
 struct cached_frame {
 	uint64_t sp; /* 0: no walk may join here: left by a signal, or not made by a walk */
@@ -79,6 +80,13 @@ struct stack_cache {
 	 * last event written. The writer of events raises it; a capture as a whole only lowers it.
 	 */
 	uint32_t shared;
+	/*
+	 * How many outermost frames are still those that whoever sets it has seen, with all that
+	 * they hold. A capture only lowers it.
+	 */
+	uint32_t seen;
+	bool merged; /* its frames were pushed last by who puts stacks together, and are as they
+			were */
 	enum unwind_end end; /* not UNWIND_COMPLETE: frames[1] is a mark */
 	uint64_t cut;        /* UNWIND_TRUNCATED: how many frames are left out */
 };
@@ -109,6 +117,47 @@ static inline void stack_cache_settle(struct stack_cache *cache)
  * for so many.
  */
 bool stack_cache_set(struct stack_cache *cache, const uint64_t *pcs, size_t count);
+
+/*
+ * Replaces the innermost frames, for a stack that is put together from others. The outermost `keep`
+ * frames stay; then stack_cache_push() for each frame from there inwards, at most `room`, then
+ * stack_cache_pushed(). No walk joins them. false: no memory.
+ */
+bool stack_cache_cut(struct stack_cache *cache, uint32_t keep, size_t room,
+		     struct stack_cache_push *push);
+
+/* What is under way between stack_cache_cut() and stack_cache_pushed(). */
+struct stack_cache_push {
+	uint32_t at;     /* the frame that was pushed last */
+	uint32_t shared; /* stack_cache.shared before, which it must not exceed */
+};
+
+/* id: see struct cached_frame. */
+static inline void stack_cache_push(struct stack_cache *cache, struct stack_cache_push *push,
+				    uint64_t pc, uint32_t id)
+{
+	uint32_t at = ++push->at;
+	struct cached_frame *frame = &cache->frames[at];
+
+	if (at <= cache->depth && frame->pc == pc) {
+		if (!id)
+			id = frame->id;
+		if (cache->shared == at - 1 && at <= push->shared)
+			cache->shared = at;
+	}
+	frame->sp = frame->fp = 0;
+	frame->pc = pc;
+	frame->id = id;
+	frame->words = 0;
+}
+
+static inline void stack_cache_pushed(struct stack_cache *cache,
+				      const struct stack_cache_push *push)
+{
+	cache->depth = cache->settled = push->at;
+	cache->top = NULL;
+	cache->end = UNWIND_COMPLETE;
+}
 
 /* Empties the cache: code was unloaded, or a change was interrupted and not completed. */
 void stack_cache_clear(struct stack_cache *cache);
