@@ -34,11 +34,26 @@ struct recorded_module {
 	uint64_t gone_ns; /* TIME_NEVER: never unloaded */
 };
 
+/* Whether it is the file of a script, of which the processor runs nothing. */
+static inline bool recorded_module_is_script(const struct recorded_module *module)
+{
+	return !module->end;
+}
+
 /* A position in code. Each (pc, module) is there once. */
 struct recorded_frame {
-	uint64_t pc;     /* return address, or a value of enum trace_pc */
+	uint64_t pc; /* return address, or a value of enum trace_pc; with TRACE_PC_SCRIPT none */
 	uint32_t module; /* index; RECORDING_NONE: in no module */
+	/* Of a script frame, unless the recording has all names as symbols. */
+	uint32_t line;    /* 0: not known */
+	const char *name; /* NULL: see above */
 };
+
+/* Whether it is a script's function: its module is the script's file. */
+static inline bool recorded_frame_is_script(const struct recorded_frame *frame)
+{
+	return frame->pc & TRACE_PC_SCRIPT && frame->module != RECORDING_NONE;
+}
 
 /* A node of the tree of stacks: a frame, and the node of its caller. A parent has a lower index. */
 struct stack_node {
@@ -145,7 +160,8 @@ struct recording_facts {
 	bool watched;  /* `mallow run` sampled its memory, too, and waited for its end */
 	/* Its claims are another machine's or user's: it was received, or copied for that user. */
 	bool foreign;
-	bool hands_over; /* the program hands over calls of an allocator of its own */
+	bool python_pools; /* blocks of Python's pools are recorded, not the pools */
+	bool hands_over;   /* the program hands over calls of an allocator of its own */
 	/*
 	 * How the program ended. Known without `ended`, too: where it was killed, or left without
 	 * the agent, and `mallow run` waited for it.

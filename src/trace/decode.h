@@ -80,6 +80,8 @@ struct decode_event {
 		} block;
 		struct {
 			uint64_t id, pc, module, flags;
+			uint64_t line; /* of a script frame, as the name */
+			struct decode_text name;
 		} frame;
 		struct {
 			uint64_t id, generation, bias, start, end;

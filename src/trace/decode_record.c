@@ -244,6 +244,12 @@ bool decode_record(struct cursor *body, uint64_t base, struct decode_event *even
 		event->frame.pc = cursor_varint(body);
 		event->frame.module = cursor_varint(body);
 		event->frame.flags = cursor_left(body) ? cursor_varint(body) : 0;
+		event->frame.line = 0;
+		event->frame.name = (struct decode_text){0};
+		if (event->frame.flags & TRACE_FRAME_SCRIPT) {
+			event->frame.line = cursor_varint(body);
+			event->frame.name = take_text(body);
+		}
 		return true;
 	case TRACE_RECORD_PROCESS:
 		event->process.field = cursor_varint(body);

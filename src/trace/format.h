@@ -16,7 +16,7 @@
 #define TRACE_MAGIC 0x0a1a0a0d574c4d89ull
 #endif
 #define TRACE_VERSION_MAJOR  1
-#define TRACE_VERSION_MINOR  10
+#define TRACE_VERSION_MINOR  11
 #define TRACE_PAGE           4096u
 #define TRACE_CHUNK_MAGIC    0xa74b4843574c4dd1ull
 #define TRACE_CHUNK_SIZE_MAX (1u << 30)
@@ -52,6 +52,7 @@ enum trace_header_flags {
 	TRACE_WATCHED = 128,       /* `mallow run` added what it saw from outside */
 	TRACE_FOREIGN = 256,       /* another's word: received, copied, attached to */
 	TRACE_HANDS_OVER = 512,    /* the program hands over calls of an allocator of its own */
+	TRACE_PYTHON_POOLS = 1024, /* blocks of Python's pools are recorded, not the pools */
 };
 
 enum trace_state {
@@ -261,7 +262,11 @@ enum trace_record {
 };
 
 /* Section 4.2: a frame's flags. */
-#define TRACE_FRAME_GUESS 1 /* its caller was found by a guess */
+#define TRACE_FRAME_GUESS  1 /* its caller was found by a guess */
+#define TRACE_FRAME_SCRIPT 2 /* not code of the processor's: it says its name and line itself */
+
+/* The pc of such a frame has this bit; the others are a hash of what it says. */
+#define TRACE_PC_SCRIPT (UINT64_C(1) << 63)
 
 #define TRACE_PLACE_ID 8 /* so many bytes of the recording's id are in a place record */
 

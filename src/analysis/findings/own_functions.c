@@ -5,6 +5,7 @@
 #include "analysis/names/function_name.h"
 #include "analysis/names/own_code.h"
 #include "analysis/findings/own_functions_data.h"
+#include "hosted/buf.h"
 #include "hosted/cleanup.h"
 
 void own_functions_destroy(struct own_functions *functions)
@@ -66,14 +67,30 @@ struct symbolized *own_functions_symbolized(const struct own_functions *function
 	return functions->symbolized;
 }
 
+/*
+ * What a function is known by: its name, and of a script's the file, too: each has a <module>, and
+ * many have a main. NULL: no memory.
+ */
+static const char *key_of(struct own_functions *functions, const struct named_frame *frame)
+{
+	cleanup(buf_deinit) struct buf key = BUF_EMPTY;
+
+	if (!frame->script)
+		return intern_text(&functions->names, frame->function);
+	buf_printf(&key, "%s\n%s", frame->function, frame->module);
+	return buf_string(&key) ? intern_text(&functions->names, key.data) : NULL;
+}
+
 static struct err *number_of(struct own_functions *functions, const struct named_frame *frame,
 			     uint32_t *ret)
 {
 	struct function function = {.frame = frame, .own = named_frame_is_own(frame)};
 	uint64_t *number;
 
-	function.name = intern_text(&functions->names, frame->function);
-	number = function.name ? map_put(&functions->numbers, (uintptr_t)function.name) : NULL;
+	const char *key = key_of(functions, frame);
+
+	function.name = frame->function;
+	number = key ? map_put(&functions->numbers, (uintptr_t)key) : NULL;
 	if (!number)
 		return err_no_memory();
 	if (*number == MAP_NONE) {
@@ -100,7 +117,7 @@ static struct err *name_lines(struct own_functions *functions, uint32_t frame)
 
 		if (named_frame_is_own(&named[i]))
 			err = number_of(functions, &named[i], &number);
-		functions->frames[frame].starts |= named_frame_is_rust_start(&named[i]);
+		functions->frames[frame].starts |= named_frame_is_start(&named[i]);
 		if (err)
 			return err;
 		if (!vec_push(&functions->lines, number))

@@ -67,7 +67,7 @@ void site_groups_put_name(struct buf *buf, enum block_groups_by by, const struct
 	if (!frame)
 		buf_text(buf, "[no stack]");
 	else if (function && (frame->has_symbol || !frame->address))
-		frame_label(buf, frame);
+		frame_label_of_function(buf, frame);
 	else if (by == BLOCK_GROUPS_FILE && frame->file)
 		buf_text(buf, frame->file);
 	else if (by == BLOCK_GROUPS_LINE && frame->file)

@@ -63,6 +63,7 @@ static void copy_facts(struct recording_facts *facts, const struct trace_header 
 	facts->free_stacks = header->flags & TRACE_FREE_STACKS;
 	facts->live = header->flags & TRACE_LIVE;
 	facts->foreign = header->flags & TRACE_FOREIGN;
+	facts->python_pools = header->flags & TRACE_PYTHON_POOLS;
 	facts->hands_over = header->flags & TRACE_HANDS_OVER;
 	facts->finished = header->flags & TRACE_FINISHED;
 	facts->start_realtime_ns = header->start_realtime_ns;

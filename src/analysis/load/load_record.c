@@ -248,7 +248,8 @@ struct err *load_record(struct load *load, uint32_t stream, const struct decode_
 			return err;
 		break;
 	case TRACE_RECORD_FRAME:
-		return frame_table_define(&recording->tables->frames, event);
+		return frame_table_define(&recording->tables->frames, &recording->tables->arena,
+					  event);
 	case TRACE_RECORD_PROCESS:
 		return take_process(load, event);
 	case TRACE_OP_STACK:

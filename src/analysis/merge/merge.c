@@ -186,6 +186,7 @@ static void add_facts(struct recording_facts *all, const struct recording_facts 
 	all->free_stacks &= facts->free_stacks;
 	all->foreign |= facts->foreign || facts->owner != all->owner;
 	all->hands_over |= facts->hands_over;
+	all->python_pools |= facts->python_pools;
 	all->finished &= facts->finished;
 	all->compressed &= facts->compressed;
 	all->live |= facts->live;

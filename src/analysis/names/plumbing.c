@@ -11,7 +11,14 @@
 #include "hosted/vec.h"
 
 /* The part of a frame that a pattern is compared with. */
-enum kind { PLUMBING_module, PLUMBING_function, PLUMBING_file, PLUMBING_rust };
+enum kind {
+	PLUMBING_module,
+	PLUMBING_function,
+	PLUMBING_file,
+	PLUMBING_rust,
+	PLUMBING_script,
+	PLUMBING_host,
+};
 
 /* Those that a file may have. */
 static const char *const kinds[] = {"module:", "function:", "file:"};
@@ -122,6 +129,8 @@ bool plumbing_has(const struct plumbing *plumbing, const struct named_frame *fra
 		[PLUMBING_function] = function,
 		[PLUMBING_file] = frame->file,
 		[PLUMBING_rust] = function_name_rust(frame->raw_function) ? function : NULL,
+		[PLUMBING_script] = frame->script ? frame->module : NULL,
+		[PLUMBING_host] = frame->beside_scripts ? frame->module : NULL,
 	};
 
 	return matches(built_in, ARRAY_COUNT(built_in), texts) ||

@@ -9,6 +9,7 @@
 #include "analysis/names/anonymous.h"
 #include "analysis/names/symbols_jit.h"
 #include "analysis/names/symbols_section.h"
+#include "base/compiler.h"
 #include "hosted/arena.h"
 #include "hosted/cleanup.h"
 #include "hosted/file_name.h"
@@ -31,7 +32,8 @@ struct symbolized {
 	struct symbols_section *section; /* NULL: the recording has no names */
 	struct symbols_jit jit;
 	bool jit_known;
-	struct symbol jit_symbol; /* result of the last look-up in jit */
+	struct symbol own_symbol; /* result of the last look-up in jit, or of a script frame */
+	bool has_scripts;
 	struct arena arena;
 	struct name_source *sources; /* for each module; the last is for frames in no module */
 	struct frame_lines *frames;  /* for each frame; NULL: not looked up yet */
@@ -72,14 +74,17 @@ static struct err *create_nameless(const struct recording *recording, struct sym
 {
 	cleanup(symbolized_destroy_at) struct symbolized *symbolized =
 		calloc(1, sizeof(*symbolized));
+	const struct recorded_module *list;
 	uint32_t modules, frames;
 
 	if (!symbolized)
 		return err_no_memory();
-	recording_modules(recording, &modules);
+	list = recording_modules(recording, &modules);
 	recording_frames(recording, &frames);
 	symbolized->recording = recording;
 	symbolized->unnamed = frames;
+	for (uint32_t i = 0; i < modules && !symbolized->has_scripts; i++)
+		symbolized->has_scripts = recorded_module_is_script(&list[i]);
 	symbolized->sources = calloc((size_t)modules + 1, sizeof(*symbolized->sources));
 	symbolized->frames = calloc((size_t)frames + 1, sizeof(*symbolized->frames));
 	if (!symbolized->sources || !symbolized->frames)
@@ -249,13 +254,29 @@ static struct err *find_jit(struct symbolized *symbolized, uint64_t address,
 
 	if (!place)
 		return NULL;
-	symbolized->jit_symbol = (struct symbol){
+	symbolized->own_symbol = (struct symbol){
 		.raw_function = place->name,
 		.offset = place->offset,
 	};
-	*ret = &symbolized->jit_symbol;
+	*ret = &symbolized->own_symbol;
 	*count = 1;
 	return NULL;
+}
+
+/* Looks up a frame that says its name itself. */
+static void find_script(struct symbolized *symbolized, const struct recorded_frame *frame,
+			const struct recorded_module *module, const struct symbol **ret,
+			size_t *count)
+{
+	if (!frame->name)
+		return;
+	symbolized->own_symbol = (struct symbol){
+		.raw_function = frame->name,
+		.file = module->path,
+		.line = frame->line,
+	};
+	*ret = &symbolized->own_symbol;
+	*count = 1;
 }
 
 struct err *symbolized_symbols(struct symbolized *symbolized, uint32_t index,
@@ -276,7 +297,9 @@ struct err *symbolized_symbols(struct symbolized *symbolized, uint32_t index,
 
 	if (!bare || frame->pc > TRACE_PC_LAST_SPECIAL)
 		err = find_in_section(symbolized, source, module, address, &found, &count);
-	if (!err && !count && !bare)
+	if (!err && !count && recorded_frame_is_script(frame))
+		find_script(symbolized, frame, module, &found, &count);
+	else if (!err && !count && !bare)
 		err = find_in_file(symbolized, source, module, address, &found, &count);
 	if (!err && !count && bare && frame->pc > TRACE_PC_LAST_SPECIAL)
 		err = find_jit(symbolized, address, &found, &count);
@@ -300,11 +323,49 @@ static struct err *readable_name(struct symbolized *symbolized, bool bare, const
 	return symbolizer_readable(symbolized->symbolizer, raw, ret);
 }
 
+/*
+ * The name of a script's function as people say it: "outer.<locals>.inner" is outer.inner, and what
+ * has no name of its own has that of the function that it stands in.
+ */
+static const char *script_name(struct symbolized *symbolized, const char *raw, const char *module)
+{
+	static const char locals[] = ".<locals>";
+	static const char *const nameless[] = {".<lambda>", ".<genexpr>", ".<listcomp>",
+					       ".<dictcomp>", ".<setcomp>"};
+	const size_t length = strlen(locals);
+	char *name, *at;
+
+	// Of Python's own code for `import`, which has a name that nobody knows.
+	if (strcmp(raw, "_find_and_load") == 0 &&
+	    strcmp(module, "<frozen importlib._bootstrap>") == 0)
+		return "import";
+	name = at = arena_copy(&symbolized->arena, raw, strlen(raw));
+
+	while (at && (at = strstr(at, locals)))
+		memmove(at, at + length, strlen(at + length) + 1);
+	for (size_t i = 0; name && i < ARRAY_COUNT(nameless);) {
+		size_t size = strlen(name), end = strlen(nameless[i]);
+
+		if (size <= end || strcmp(name + size - end, nameless[i]) != 0) {
+			i++;
+			continue;
+		}
+		name[size - end] = '\0';
+		i = 0;
+	}
+	return name;
+}
+
 /* Sets the readable name of a line whose other members are set. module NULL: in no module. */
 static struct err *fill_function(struct symbolized *symbolized,
 				 const struct recorded_module *module, uint64_t pc,
 				 struct named_frame *line)
 {
+	if (line->raw_function && line->script) {
+		line->function = script_name(symbolized, line->raw_function, line->module);
+		line->raw_function = line->function;
+		return line->function ? NULL : err_no_memory();
+	}
 	if (line->raw_function) {
 		struct err *err = module ? symbolizer_plain(symbolized->symbolizer,
 							    line->raw_function, &line->raw_function)
@@ -339,6 +400,10 @@ static struct err *fill_line(struct symbolized *symbolized, const struct recorde
 		line->module = symbolized_path(symbolized, module);
 		line->module_name = file_name(line->module);
 		line->in_program = is_program(symbolized, module);
+		line->script = recorded_module_is_script(module) && pc & TRACE_PC_SCRIPT;
+		line->beside_scripts = symbolized->has_scripts && !line->script;
+		if (line->script)
+			line->offset = 0;
 	}
 	err = fill_function(symbolized, module, pc, line);
 	if (!err)

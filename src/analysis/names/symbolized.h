@@ -36,10 +36,12 @@ struct named_frame {
 	uint32_t line;            /* 0 unknown */
 	const char *module;       /* full path; NULL: in no module */
 	const char *module_name;  /* its last part; NULL: in no module */
-	uint64_t address;         /* pc - 1: within the calling instruction */
+	uint64_t address;         /* pc - 1: within the calling instruction; of a script a hash */
 	uint64_t offset; /* of the pc from the start of its symbol; without one, of its module */
 	bool inlined;
-	bool in_program; /* the module is the program itself */
+	bool in_program;     /* the module is the program itself */
+	bool script;         /* of an interpreted language: the module is its source file */
+	bool beside_scripts; /* native, in a recording that has frames of scripts */
 	bool has_symbol;
 	bool plumbing; /* not the reader's own code: plumbing.h */
 };
@@ -63,6 +65,13 @@ static inline bool named_frame_is_own(const struct named_frame *frame)
 static inline bool named_frame_is_rust_start(const struct named_frame *frame)
 {
 	return strncmp(frame->function, "std::rt::lang_start", 19) == 0;
+}
+
+/* Whether this calls what is main elsewhere: a Python file does so itself. */
+static inline bool named_frame_is_start(const struct named_frame *frame)
+{
+	return frame->script ? strcmp(frame->function, "<module>") == 0
+			     : named_frame_is_rust_start(frame);
 }
 
 /* All lines of a frame, the innermost inlined function first. */

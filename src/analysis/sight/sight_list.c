@@ -257,7 +257,8 @@ static struct err *fill(struct sight *sight)
 	if (err || recording->tables->unseen_stored)
 		return err;
 	for (size_t i = 0; !err && i < recording->tables->modules.modules.count; i++)
-		if (!i || strcmp(modules[i].path, modules[i - 1].path))
+		if (!recorded_module_is_script(&modules[i]) &&
+		    (!i || strcmp(modules[i].path, modules[i - 1].path)))
 			err = add_module(sight, &modules[i]);
 	if (!err)
 		err = add_program(sight);

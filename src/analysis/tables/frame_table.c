@@ -79,7 +79,8 @@ static struct err *reference_of_id(struct frame_table *table, uint64_t id, uint3
 	return NULL;
 }
 
-struct err *frame_table_define(struct frame_table *table, const struct decode_event *event)
+struct err *frame_table_define(struct frame_table *table, struct arena *arena,
+			       const struct decode_event *event)
 {
 	uint32_t index = 0;
 	struct err *err;
@@ -97,6 +98,12 @@ struct err *frame_table_define(struct frame_table *table, const struct decode_ev
 		reference->pc = event->frame.pc;
 		reference->module = event->frame.module;
 		reference->defined = true;
+		if (!(event->frame.flags & TRACE_FRAME_SCRIPT))
+			return NULL;
+		reference->line = (uint32_t)event->frame.line;
+		reference->name = arena_copy(arena, event->frame.name.data, event->frame.name.size);
+		if (!reference->name)
+			return err_no_memory();
 	}
 	return NULL;
 }
@@ -177,7 +184,8 @@ struct err *frame_table_name(struct frame_table *table, const struct module_tabl
 	map_deinit(&table->by_pc);
 	for (size_t i = 0; i < count; i++) {
 		const struct frame_reference *reference = &table->references.items[i];
-		struct recorded_frame frame = {.pc = reference->pc};
+		struct recorded_frame frame = {
+			.pc = reference->pc, .line = reference->line, .name = reference->name};
 
 		if (varies(modules, reference)) {
 			// Its frames are added when their events are read again.

@@ -17,6 +17,8 @@
 struct frame_reference {
 	uint64_t pc;
 	uint64_t module; /* of a defined frame: id */
+	uint32_t line;   /* of a script frame, as the name */
+	const char *name;
 	bool defined;
 	bool bare;
 };
@@ -37,8 +39,9 @@ struct frame_table {
 
 void frame_table_deinit(struct frame_table *table);
 
-/* Takes a frame record. */
-struct err *frame_table_define(struct frame_table *table, const struct decode_event *event);
+/* Takes a frame record. Names are copied into the arena. */
+struct err *frame_table_define(struct frame_table *table, struct arena *arena,
+			       const struct decode_event *event);
 
 /*
  * *ret: the number of a frame on a stack at that time: its reference, or, once frames are named,

@@ -65,7 +65,8 @@ enum hidden_heap hidden_heap_of(const struct recording *recording,
 	module = innermost_module(recording, mapping->stack, &frame);
 	if (!module)
 		return HIDDEN_HEAP_COUNT;
-	if ((mapping->length == OLD_ARENA || mapping->length == NEW_ARENA) &&
+	if (!recording_facts(recording)->python_pools &&
+	    (mapping->length == OLD_ARENA || mapping->length == NEW_ARENA) &&
 	    (module_begins(recording, module, "python") ||
 	     module_begins(recording, module, "libpython")))
 		return HIDDEN_HEAP_PYTHON;

@@ -91,7 +91,7 @@ static uint64_t static_data(const struct recording *recording)
 	uint64_t bytes = 0;
 
 	for (uint32_t i = 0; i < count; i++)
-		if (!modules[i].generation)
+		if (!modules[i].generation && !recorded_module_is_script(&modules[i]))
 			bytes += data_of(&modules[i], recording_facts(recording)->machine);
 	return bytes;
 }

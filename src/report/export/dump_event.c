@@ -271,6 +271,10 @@ void dump_event_put(struct buf *buf, const struct decode_event *event)
 		put_u64(buf, "module", event->frame.module);
 		if (event->frame.flags & TRACE_FRAME_GUESS)
 			buf_text(buf, " caller=guessed");
+		if (event->frame.flags & TRACE_FRAME_SCRIPT) {
+			put_u64(buf, "line", event->frame.line);
+			put_text(buf, "name", &event->frame.name);
+		}
 		break;
 	case TRACE_RECORD_MODULE:
 		put_module(buf, event);

@@ -169,7 +169,7 @@ static struct err *put_location(struct pprof_tables *tables, uint32_t index)
 		return err;
 	module = recording_frames(recording, NULL)[index].module;
 	protobuf_u64(&location, LOCATION_ID, (uint64_t)index + 1);
-	if (module != RECORDING_NONE) {
+	if (module != RECORDING_NONE && !frames->script) {
 		protobuf_u64(&location, LOCATION_MAPPING_ID, (uint64_t)module + 1);
 		note_mapping(tables, module, frames, count);
 	}

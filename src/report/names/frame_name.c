@@ -297,6 +297,22 @@ void frame_name_put(struct buf *buf, const struct style *style, const struct nam
 		     width);
 }
 
+void frame_name_put_listed(struct buf *buf, const struct style *style,
+			   const struct named_frame *frame, size_t width)
+{
+	size_t behind = frame->script
+				? 2 + style_columns(frame->module_name, strlen(frame->module_name))
+				: 0;
+
+	frame_name_put(buf, style, frame, width > 2 * behind ? width - behind : width);
+	if (!frame->script || (width && width <= 2 * behind))
+		return;
+	buf_text(buf, "  ");
+	style_begin(buf, style, STYLE_DIM);
+	style_safe_text(buf, frame->module_name, strlen(frame->module_name));
+	style_end(buf, style);
+}
+
 void frame_name_put_path(struct buf *buf, const struct style *style, const char *path, size_t width)
 {
 	static const enum cut cuts[] = {CUT_FRONT, CUT_MIDDLE};

@@ -16,6 +16,10 @@
 void frame_name_put(struct buf *buf, const struct style *style, const struct named_frame *frame,
 		    size_t width);
 
+/* The same in lists of functions: of a script's with its file, "main  app.py". */
+void frame_name_put_listed(struct buf *buf, const struct style *style,
+			   const struct named_frame *frame, size_t width);
+
 /*
  * Writes a path in at most width columns (0: any number), preferably its end, which tells most. Two
  * paths never read the same (style->names). Control characters become U+FFFD.

@@ -47,7 +47,8 @@ static void put_place(struct buf *buf, const struct named_frame *frame, const ch
 			buf_printf(buf, ":%u", frame->line);
 		separator = "  ";
 	}
-	if (with_module && !frame->in_program && frame->module_name && frame->has_symbol) {
+	if (with_module && !frame->in_program && !frame->script && frame->module_name &&
+	    frame->has_symbol) {
 		buf_printf(buf, "%s[", separator);
 		style_safe_text(buf, frame->module_name, strlen(frame->module_name));
 		buf_char(buf, ']');
@@ -87,7 +88,7 @@ static void set_place(struct parts *parts, const struct named_frame *frame, cons
 /* Sets the offset: "function +0x1b", "[libfoo.so] +0x1a2b". */
 static void set_offset(struct parts *parts, const struct named_frame *frame)
 {
-	if (frame->inlined || (!frame->has_symbol && !frame->module_name))
+	if (frame->inlined || frame->script || (!frame->has_symbol && !frame->module_name))
 		return;
 	snprintf(parts->offset, sizeof(parts->offset), " +0x%" PRIx64, frame->offset);
 	if (!frame->has_symbol)

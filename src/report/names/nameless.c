@@ -55,6 +55,9 @@ static struct err *note_frame(struct nameless_list *list, struct symbolized *sym
 	list->all_frames++;
 	if (err || module == RECORDING_NONE || !frames[0].module)
 		return err;
+	// Who reads Python's lines misses none of the interpreter's names.
+	if (frames[0].beside_scripts && frames[0].plumbing)
+		return NULL;
 	note = symbolized_note(symbolized, module);
 	if (frames[0].has_symbol && !note)
 		return NULL;

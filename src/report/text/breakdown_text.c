@@ -101,14 +101,14 @@ static void put_thread(struct buf *buf, const struct recorded_thread *thread)
 
 /*
  * Writes a function as the tree does, but without its place, which is only that of one of its
- * calls.
+ * calls; of a script's with its file.
  */
 static void put_function(struct buf *buf, const struct style *style,
 			 const struct named_frame *frame, size_t column)
 {
 	struct named_frame function = *frame;
 
-	function.file = NULL;
+	function.file = frame->script ? frame->module_name : NULL;
 	function.line = 0;
 	function.inlined = false;
 	frame_text_line(buf, style, &function, column, 1);
@@ -220,7 +220,7 @@ static size_t name_columns(const struct listing *listing, size_t most)
 		size_t taken;
 
 		if (is_of_functions(by) && frame && frame->has_symbol)
-			frame_name_put(&name, listing->style, frame, 0);
+			frame_name_put_listed(&name, listing->style, frame, 0);
 		else
 			put_name(&name, listing->style, listing->rows[i], by, 0);
 		taken = TEXT_TABLE_GAP + style_columns(name.data, name.size);

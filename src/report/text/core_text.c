@@ -17,7 +17,7 @@ static size_t put_address(struct buf *buf, uint64_t pc, unsigned width, bool sho
 	char text[40];
 	int length;
 
-	if (shown && pc > TRACE_PC_LAST_SPECIAL)
+	if (shown && pc > TRACE_PC_LAST_SPECIAL && !(pc & TRACE_PC_SCRIPT))
 		length = snprintf(text, sizeof(text), " 0x%0*" PRIx64 " ", (int)width, pc);
 	else
 		length = snprintf(text, sizeof(text), " %*s ", (int)width + 2, "");
@@ -42,7 +42,8 @@ static unsigned address_width(const struct core_view *view, const struct stack_l
 		char text[24];
 		int length = snprintf(text, sizeof(text), "%" PRIx64, pc);
 
-		if (pc > TRACE_PC_LAST_SPECIAL && (unsigned)length > width)
+		if (pc > TRACE_PC_LAST_SPECIAL && !(pc & TRACE_PC_SCRIPT) &&
+		    (unsigned)length > width)
 			width = (unsigned)length;
 	}
 	return width;

@@ -321,7 +321,7 @@ static void put_name(struct buf *buf, const struct style *style, const struct di
 	if (view->by == DIFF_BY_SITE)
 		put_site(buf, style, row, cut ? width : SIZE_MAX);
 	else if (view->by == DIFF_BY_FUNCTION && row->frame && row->frame->has_symbol)
-		frame_name_put(buf, style, row->frame, cut ? width : 0);
+		frame_name_put_listed(buf, style, row->frame, cut ? width : 0);
 	else
 		frame_name_put_path(buf, style, row->name, cut ? width : 0);
 }

@@ -80,7 +80,7 @@ static size_t put_address(struct buf *buf, unsigned number, uint64_t pc, bool sh
 {
 	char text[40], address[24] = "";
 
-	if (pc > TRACE_PC_LAST_SPECIAL)
+	if (pc > TRACE_PC_LAST_SPECIAL && !(pc & TRACE_PC_SCRIPT))
 		snprintf(address, sizeof(address), "0x%" PRIx64, pc);
 	snprintf(text, sizeof(text), "%u [%14s] ", number, address);
 	if (shown)

@@ -533,8 +533,12 @@ class Stream:
         if kind == 0x81:
             identity = number()
             recording.frames[identity] = (number(), number())
-            if p < len(body) and number() & 1:
+            flags = number() if p < len(body) else 0
+            if flags & 1:
                 recording.guesses.add(identity)
+            if flags & 2:
+                line = number()
+                recording.scripts[recording.frames[identity]] = (text(), line)
             return
         if kind == 0x82:
             fact.update(time=at(), id=number(), generation=number(), bias=number(), start=number(),
@@ -669,6 +673,7 @@ class Recording:
         self.facts = []
         self.frames = {}
         self.guesses = set()  # ids of frames whose callers are a guess
+        self.scripts = {}  # (pc, module id) -> (function, line) of script frames; the module is the file
         self.modules = {}
         self.process = {}
         self.pairs = [(self.header.ticks, self.header.monotonic)]

@@ -27,7 +27,9 @@ def export(tool, recording, *options):
 
 
 def stack_of_report(site):
-    return tuple((int(frame["address"], 16), frame["module"], frame["function"], frame["file"],
+    """Of a script's function the module is its source, which is no mapping in profiles."""
+    return tuple((int(frame["address"], 16), frame["module"] if frame["module"] != frame["file"] else None,
+                  frame["function"], frame["file"],
                   frame["line"] or 0) for frame in site["stack"]) or \
         ((0, None, "[no stack]", None, 0),)
 

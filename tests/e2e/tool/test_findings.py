@@ -283,7 +283,7 @@ def test_python_hides_its_blocks(tool, record):
     """The headline says so if what is hidden is more than what is seen; else it does not."""
     script = "[str(i) for i in range(100000)]"
     hidden, mostly_seen, seen = (
-        report(tool, record(["/usr/bin/python3", "-c", text], env=env).path)
+        report(tool, record(["/usr/bin/python3", "-c", text], env=env, settings={"PYTHON_POOLS": 0}).path)
         for text, env in ((script, {}), (script + "; bytes(10 ** 8)", {}),
                           (script, {"PYTHONMALLOC": "malloc"})))
     said = r"Up to [\d.]+ MB more is in blocks that Python hides: --force-malloc shows them\."
