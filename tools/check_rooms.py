@@ -50,7 +50,7 @@ ROOMS = {
     "agent/unwind": "base cfi",
 }
 # The agent's, from the ground up: each may use those before it.
-AGENT = ["arch", "ground", "unwind", "event", "record", "patch", "cull", "live_blocks", "helper", "live",
+AGENT = ["arch", "ground", "unwind", "script", "event", "record", "patch", "cull", "live_blocks", "helper", "live",
          "life", "hooks", "report", "api"]
 for i, name in enumerate(AGENT):
     ROOMS.setdefault(f"agent/{name}", " ".join(

@@ -158,7 +158,7 @@ static uint32_t compare_plain(struct thread *thread, const struct unwind_state *
 	size_t count = 0;
 	enum unwind_end end = unwind_capture(state, &thread->bounds, thread->frames,
 					     thread_depth_limit(), &count);
-	uint32_t i = 0;
+	uint32_t i = 0, natives = 0;
 
 	if (end != UNWIND_COMPLETE)
 		thread->frames[count++] =
@@ -168,13 +168,19 @@ static uint32_t compare_plain(struct thread *thread, const struct unwind_state *
 		count = stack->depth;
 		thread->frames[count - 1] = TRACE_PC_TRUNCATED;
 	}
-	if (stack->depth && cached_frame(stack, stack->depth)->sp)
+	if (stack->merged || (stack->depth && cached_frame(stack, stack->depth)->sp))
 		__atomic_add_fetch(&cached, 1, __ATOMIC_RELAXED);
 	count = own_code_strip(thread->frames, (uint32_t)count);
-	while (i < count && i < stack->depth &&
-	       cached_frame(stack, stack->depth - i)->pc == thread->frames[i])
-		i++;
-	if (i == count && i == stack->depth)
+	for (uint32_t at = stack->depth; at > 0; at--) {
+		uint64_t pc = cached_frame(stack, at)->pc;
+
+		// Only native frames are compared: those of scripts stand between them.
+		if (pc & TRACE_PC_SCRIPT)
+			continue;
+		natives++;
+		i += i < count && pc == thread->frames[i];
+	}
+	if (i == count && i == natives)
 		return (uint32_t)count;
 	if (__atomic_fetch_add(&cache_differs, 1, __ATOMIC_RELAXED) < SHOWN_MAX &&
 	    !__atomic_exchange_n(&busy, 1, __ATOMIC_ACQUIRE)) {

@@ -12,6 +12,22 @@ never_inline void capture_count_incomplete_slow(enum unwind_end end)
 		process_count_loss(TRACE_LOSS_TRUNCATED_STACKS);
 }
 
+never_inline bool capture_script_slow(struct thread *thread, const struct unwind_state *state)
+{
+	const struct script_thread here = {
+		.stack = &thread->stack,
+		.bounds = &thread->bounds,
+		.first = thread->tid == process->pid,
+	};
+	bool broken = false;
+	enum unwind_end end = script_stack_capture(&thread->script, &here, state, &broken);
+
+	if (end == UNWIND_REFUSED)
+		return false;
+	capture_count_incomplete_slow(broken ? UNWIND_BROKEN : end);
+	return true;
+}
+
 /* Captures by unwind_capture(), which remembers nothing. false: the event is lost. */
 static never_inline bool capture_plain_slow(struct thread *thread, const struct unwind_state *state)
 {
@@ -41,13 +57,17 @@ never_inline bool capture_slow(struct thread *thread, const struct unwind_state 
 	// gone.
 	if (epoch != thread->epoch || thread->resync) {
 		stack_cache_clear(&thread->stack);
+		script_stack_clear(thread->script);
 		thread->bounds = (struct unwind_stack){0};
 		thread->epoch = epoch;
 	}
-	if (config.value[SETTING_UNWINDER] == SETTING_UNWINDER_FAST && !thread->within &&
-	    !thread->passing && capture_cached(thread, state))
-		return true;
-	return capture_plain_slow(thread, state);
+	if (thread->within || thread->passing)
+		return capture_plain_slow(thread, state);
+	if (config.value[SETTING_UNWINDER] == SETTING_UNWINDER_FAST)
+		return capture_cached(thread, state) || capture_plain_slow(thread, state);
+	script_stack_clear(thread->script);
+	return (python_frames && capture_script_slow(thread, state)) ||
+	       capture_plain_slow(thread, state);
 }
 
 bool capture(struct thread *thread, const struct unwind_state *state)

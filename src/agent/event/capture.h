@@ -8,6 +8,7 @@
 #include <stdbool.h>
 
 #include "agent/event/thread.h"
+#include "agent/script/script_stack.h"
 #include "base/compiler.h"
 
 /*
@@ -16,6 +17,9 @@
  */
 void capture_count_incomplete_slow(enum unwind_end end);
 
+/* The same as capture_cached() where scripts may run. false: this thread runs none now. */
+bool capture_script_slow(struct thread *thread, const struct unwind_state *state);
+
 /*
  * Captures by the cache alone. Only for a thread that is not unusual and whose epoch is the
  * process's. Leaves frames in `top`: see stack_cache_settle(). false: the cache cannot do it.
@@ -23,8 +27,11 @@ void capture_count_incomplete_slow(enum unwind_end end);
 static inline __attribute__((always_inline)) bool capture_cached(struct thread *thread,
 								 const struct unwind_state *state)
 {
-	enum unwind_end end = stack_cache_capture(&thread->stack, state, &thread->bounds);
+	enum unwind_end end;
 
+	if (unlikely(python_frames) && capture_script_slow(thread, state))
+		return true;
+	end = stack_cache_capture(&thread->stack, state, &thread->bounds);
 	if (likely(end == UNWIND_COMPLETE))
 		return true;
 	capture_count_incomplete_slow(end);

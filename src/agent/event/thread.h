@@ -36,6 +36,7 @@
 
 struct cull_holder;
 struct patched;
+struct script_stack;
 
 struct thread {
 	/*
@@ -88,8 +89,9 @@ struct thread {
 
 	/* The next thread that gets the struct keeps what follows. It also keeps the chunk and the
 	 * state of the stream's last event: thread_ended.h. */
-	uint32_t number;          /* of this struct in the process, from 1 */
-	struct stack_cache stack; /* the stack of the last event that has one */
+	uint32_t number;             /* of this struct in the process, from 1 */
+	struct stack_cache stack;    /* the stack of the last event that has one */
+	struct script_stack *script; /* what of it is of scripts; NULL: nothing so far */
 	uint32_t stream;
 	uint32_t sequence;
 	uint32_t slot_size;

@@ -14,6 +14,7 @@
 #include "agent/life/process_end.h"
 #include "agent/life/signal_chain.h"
 #include "agent/life/thread.h"
+#include "agent/script/python.h"
 #include "agent/record/fact_record.h"
 
 extern char **environ __attribute__((weak));
@@ -294,6 +295,8 @@ static __attribute__((constructor)) void library_begins(void)
 	hooks_resolve();
 	if (process_state() == PROCESS_NEW && (!toggle_is_off() || process_settle_toggle_slow()))
 		thread_begin_slow(false);
+	if (process_read_settings())
+		python_find(false);
 	signal_chain_begin();
 	// Registered first, it runs last: after the program's own handlers and destructors. It is
 	// registered even if no recording ever begins.

@@ -28,6 +28,7 @@
 #include "agent/record/record_sink.h"
 #include "agent/record/recording.h"
 #include "agent/record/slot.h"
+#include "agent/script/frame_ids.h"
 
 extern unsigned long getauxval(unsigned long type) __attribute__((weak));
 
@@ -37,6 +38,7 @@ struct image {
 	struct admitted admitted;
 	struct recording recording;
 	struct ended_threads ended;
+	struct frame_ids script_ids;
 };
 
 // The settings are read and the tables of the unwinder made. Kept across fork.
@@ -64,6 +66,7 @@ static bool make_process(void)
 	__atomic_store_n(&admitted, &made->admitted, __ATOMIC_RELAXED);
 	__atomic_store_n(&recording, &made->recording, __ATOMIC_RELAXED);
 	__atomic_store_n(&ended_threads, &made->ended, __ATOMIC_RELAXED);
+	__atomic_store_n(&script_ids, &made->script_ids, __ATOMIC_RELAXED);
 	__atomic_store_n(&process, &made->process, __ATOMIC_RELEASE);
 	return true;
 }

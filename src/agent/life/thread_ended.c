@@ -9,6 +9,7 @@
 #include "agent/ground/libc.h"
 #include "agent/ground/lock.h"
 #include "agent/record/slot.h"
+#include "agent/script/script_stack.h"
 
 /* After so many threads that still run the search ends, and new memory is allocated. */
 #define LOOKS_MAX 8
@@ -93,6 +94,7 @@ static void recycle_thread(struct thread *thread)
 	// The thread may have allocated again after its end, in a later destructor.
 	sink_thread_ends(thread);
 	stack_cache_recycle(&thread->stack);
+	script_stack_clear(thread->script);
 	if (!can_hand_on_stream(thread))
 		slot_forget(thread);
 	chunk = thread->chunk;

@@ -41,7 +41,7 @@ static bool find_ids(struct thread *thread, uint32_t depth)
 
 		if (frame->id || frame->pc <= TRACE_PC_LAST_SPECIAL)
 			continue;
-		frame->id = unwind_frame_id(frame->pc);
+		frame->id = modules_frame_id(frame->pc);
 		if (frame->id)
 			continue;
 		frame->id = modules_define_frame(thread, frame->pc);

@@ -16,6 +16,9 @@
 #include "agent/record/build_id.h"
 #include "agent/record/fact_record.h"
 #include "agent/record/recording.h"
+#include "agent/script/frame_ids.h"
+#include "agent/script/python_code.h"
+#include "agent/script/script_stack.h"
 
 #define PATH_MAX_ 1024
 
@@ -155,7 +158,7 @@ static bool write_record(struct thread *thread, uint32_t id, const struct unwind
 		.text = scratch.text,
 	};
 	const uint8_t *id_bytes = NULL;
-	size_t id_size = build_id_of_module(module, &id_bytes);
+	size_t id_size = module->start ? build_id_of_module(module, &id_bytes) : 0;
 	size_t path_size = strlen(scratch.path);
 
 	fact_record_add(&record, id);
@@ -270,6 +273,54 @@ void modules_define_loaded(struct thread *thread)
 	lock_release(&modules->lock);
 }
 
+/* The id of a script's file as a module; its record is written if it is new. 0: not now. */
+static uint32_t file_of(struct thread *thread, const struct script_place *place)
+{
+	struct modules *modules = &recording->modules;
+	const struct unwind_module module = {0};
+	size_t size = python_text(&thread->bounds, place->file, scratch.path, PATH_MAX_ - 1);
+	uint64_t key;
+	uint32_t id;
+
+	scratch.path[size] = '\0';
+	// Another hash than those of frames.
+	key = hash_path() | TRACE_PC_SCRIPT;
+	id = frame_ids_find(script_ids, key);
+	if (id)
+		return id;
+	id = MODULES_MAX + modules->script_files + 1;
+	if (!write_record(thread, id, &module, 0))
+		return 0;
+	modules->script_files++;
+	frame_ids_add(script_ids, key, id);
+	return id;
+}
+
+static uint32_t define_script(struct thread *thread, uint64_t pc)
+{
+	struct fact_record record = {.kind = TRACE_RECORD_FRAME, .text = scratch.text};
+	struct script_place place;
+	uint32_t id, file;
+
+	if (!script_stack_place(thread->script, &thread->bounds, pc, &place))
+		return 0;
+	file = file_of(thread, &place);
+	if (!thread->cursor || !file)
+		return 0;
+	id = __atomic_add_fetch(&recording->modules.next_frame_id, 1, __ATOMIC_RELAXED);
+	fact_record_add(&record, id);
+	fact_record_add(&record, pc);
+	fact_record_add(&record, file);
+	fact_record_add(&record, TRACE_FRAME_SCRIPT);
+	fact_record_add(&record, place.line);
+	record.text_size = python_text(&thread->bounds, place.name, (char *)scratch.text,
+				       sizeof(scratch.text));
+	if (!fact_record_write(thread, &record))
+		return 0;
+	frame_ids_add(script_ids, pc, id);
+	return id;
+}
+
 static uint32_t define_locked(struct thread *thread, uint64_t pc)
 {
 	struct fact_record record = {.kind = TRACE_RECORD_FRAME};
@@ -293,6 +344,11 @@ static uint32_t define_locked(struct thread *thread, uint64_t pc)
 	return unwind_set_frame_id(pc, id);
 }
 
+uint32_t modules_frame_id(uint64_t pc)
+{
+	return pc & TRACE_PC_SCRIPT ? frame_ids_find(script_ids, pc) : unwind_frame_id(pc);
+}
+
 static uint32_t define_frame(struct thread *thread, uint64_t pc)
 {
 	uint32_t *lock = &recording->modules.lock;
@@ -302,9 +358,9 @@ static uint32_t define_frame(struct thread *thread, uint64_t pc)
 	// there later. And of a frame with two ids readers make one by reading all events again.
 	if (!lock_wait(lock))
 		return 0;
-	id = unwind_frame_id(pc);
+	id = modules_frame_id(pc);
 	if (!id)
-		id = define_locked(thread, pc);
+		id = pc & TRACE_PC_SCRIPT ? define_script(thread, pc) : define_locked(thread, pc);
 	lock_release(lock);
 	return id;
 }

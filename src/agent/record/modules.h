@@ -20,6 +20,7 @@ struct modules {
 	uint32_t loaded;        /* atomic: the id of the module that was loaded last; 0: none */
 	struct module *list;    /* an array of MODULES_MAX, of own_pages.h */
 	uint32_t next_frame_id; /* atomic */
+	uint32_t script_files;  /* how many: their ids as modules come after MODULES_MAX */
 };
 
 /*
@@ -27,6 +28,9 @@ struct modules {
  * (another thread holds the lock, no memory); the raw pc is written this time.
  */
 uint32_t modules_define_frame(struct thread *thread, uint64_t pc);
+
+/* The id of a frame that was defined. 0: none yet. */
+uint32_t modules_frame_id(uint64_t pc);
 
 /*
  * Defines the modules that were loaded since the last call, also those that are in no stack: a
