@@ -36,6 +36,13 @@ static inline void hooks_libraries_may_come(size_t size, uint64_t caller)
 		hooks_libraries_come_slow();
 }
 
+/*
+ * Blocks of Python's own pools (pymalloc): puts functions of ours in front of those that it takes
+ * objects and other small memory from, PyMem_SetAllocator(). Blocks stay in its pools. Call it
+ * before Python begins, once the interpreter is found (script/python.h).
+ */
+void python_pools_begin(void);
+
 /* The hooks of patched functions: patched.c. */
 extern const struct patch_hooks hooks_of_patched hidden;
 

@@ -295,8 +295,10 @@ static __attribute__((constructor)) void library_begins(void)
 	hooks_resolve();
 	if (process_state() == PROCESS_NEW && (!toggle_is_off() || process_settle_toggle_slow()))
 		thread_begin_slow(false);
-	if (process_read_settings())
+	if (process_read_settings()) {
 		python_find(false);
+		python_pools_begin();
+	}
 	signal_chain_begin();
 	// Registered first, it runs last: after the program's own handlers and destructors. It is
 	// registered even if no recording ever begins.

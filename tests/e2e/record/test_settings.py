@@ -526,7 +526,8 @@ def check_hidden(mallow, tool, tmp_path, command, hint, blocks):
 
 def test_hint_of_python(mallow, agent, tool, tmp_path):
     """Where Python used arenas of its own, and only there."""
-    check_hidden(mallow, tool, tmp_path, [PYTHON, "-c", "x = [str(i) for i in range(200000)]"],
+    check_hidden(mallow, tool, tmp_path,
+                 ["--python-pools", "off", PYTHON, "-c", "x = [str(i) for i in range(200000)]"],
                  r"  hint +Python keeps small blocks in \d+ arenas of its own: --force-malloc shows each", 200000 * 50)
     run = run_tool(mallow, "ls", "-lR", "/usr/share/doc", cwd=tmp_path)
     assert "hint" not in run.stderr
