@@ -201,6 +201,26 @@ class HeaptraceWay(Preloaded):
         return Profile()
 
 
+class Memray(Bare):
+    """Of Python programs alone: each block of Python's pools, as mallow has them; no native stacks."""
+    name, title = "memray", "memray"
+    main = False
+    python = "/usr/bin/python3"
+
+    def missing(self):
+        found = subprocess.run([self.python, "-c", "import memray"], capture_output=True)
+        return "memray is not installed: pip install memray" if found.returncode else None
+
+    def wrap(self, command, env, folder):
+        if command[0] != self.python:
+            raise BenchError("memray runs Python programs alone: --only python,pools")
+        return [self.python, "-m", "memray", "run", "--trace-python-allocators", "-q", "-o",
+                folder / "memray.bin", *command[1:]], dict(env, PYTHONPATH=os.environ.get("PYTHONPATH", ""))
+
+    def profile(self, folder, errors):
+        return Profile(size=(folder / "memray.bin").stat().st_size)
+
+
 class Dhat(Bare):
     """valgrind's: simulates the processor. Not run by default: it takes minutes."""
     name, title, main = "dhat", "dhat", False
@@ -234,7 +254,7 @@ def sums_of(paths, pattern):
     return Profile(max(counts), None, sum(path.stat().st_size for path in paths))
 
 
-PROFILERS = [Bare, Mallow, MallowRun, Live, LiveSampled, Heaptrack, HeaptraceWay, Jemalloc, Tcmalloc, Dhat]
+PROFILERS = [Bare, Mallow, MallowRun, Live, LiveSampled, Heaptrack, HeaptraceWay, Jemalloc, Tcmalloc, Memray, Dhat]
 BY_DEFAULT = ["bare", "mallow", "finish", "live", "sampled", "heaptrack", "heaptrace", "jemalloc", "tcmalloc"]
 
 
