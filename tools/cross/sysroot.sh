@@ -23,6 +23,8 @@ packages=$(sed -n '/^\[tool\]/,/^$/s/^\(lib.*-dev\|zlib1g-dev\)$/\1/p; /^libbpf-
 programs="libstdc++6 python3 sqlite3 perl"
 [ "$arch$flavour" != arm64 ] || programs="$programs nodejs"
 [ "$(field 5)" = tool ] || packages="libc6-dev libc6-dbg libxxhash-dev"
+# With the tables that test_scan.py compares with.
+[ "$arch" != armhf ] || packages="$packages libc6-dbg"
 [ "$arch" != mips64el ] || packages="$packages python3-dbg"
 packages="$packages $programs"
 [ "$kind" != guest ] || packages="linux-image-$(field 6)${flavour:+-$flavour} base-files busybox-static coreutils dash kmod gdb-minimal ncurses-base procps strace ${flavour:+$programs }libstdc++6"
