@@ -35,7 +35,7 @@ struct python_layout {
 	int state_marker;          /* thread state: the innermost struct _PyCFrame */
 	int marker_previous;       /* in that: the next one outwards; PYTHON_NONE: no such struct */
 	int code, previous, instr; /* frame */
-	int owner, entry;          /* frame: a byte each; see python_read_frame() */
+	int owner, entry;          /* frame: a byte each; see script_stack.c, ends_run() */
 	enum {
 		PYTHON_BYTES,   /* instr is a number: of bytes … */
 		PYTHON_UNITS,   /* … of instructions of two bytes … */
