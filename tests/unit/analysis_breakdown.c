@@ -116,7 +116,7 @@ static struct err *make_all(const struct recording *recording, struct symbolized
 	cleanup(suppressions_destroy_at) struct suppressions *suppressions = NULL;
 	static const enum block_groups_by keys[] = {
 		BLOCK_GROUPS_FUNCTION, BLOCK_GROUPS_FRAME,  BLOCK_GROUPS_FILE, BLOCK_GROUPS_LINE,
-		BLOCK_GROUPS_MODULE,   BLOCK_GROUPS_THREAD, BLOCK_GROUPS_SIZE};
+		BLOCK_GROUPS_MODULE,   BLOCK_GROUPS_THREAD, BLOCK_GROUPS_SIZE, BLOCK_GROUPS_MARK};
 	struct report_subject subject = {
 		.symbolized = symbolized, .suppressed = &suppressed, .blocks = recording};
 	struct histogram histogram;

@@ -47,7 +47,7 @@ static struct err *put_breakdowns(struct json_writer *json, const struct report_
 {
 	static const enum block_groups_by keys[] = {
 		BLOCK_GROUPS_FUNCTION, BLOCK_GROUPS_FRAME,  BLOCK_GROUPS_FILE, BLOCK_GROUPS_LINE,
-		BLOCK_GROUPS_MODULE,   BLOCK_GROUPS_THREAD, BLOCK_GROUPS_SIZE};
+		BLOCK_GROUPS_MODULE,   BLOCK_GROUPS_THREAD, BLOCK_GROUPS_SIZE, BLOCK_GROUPS_MARK};
 	struct err *err = NULL;
 
 	for (size_t i = 0; !err && i < ARRAY_COUNT(keys); i++) {

@@ -20,7 +20,7 @@ static void write_pools(struct trace_writer *writer)
 	trace_writer_record(writer, 0x99, "sut", INT64_C(8226), unnamed, "");
 }
 
-/* Every operation on blocks, and each form of stack change. */
+/* Every operation on blocks, each form of stack change, and a mark. */
 static void write_operations(struct trace_writer *writer)
 {
 	trace_writer_init(writer);
@@ -48,6 +48,7 @@ static void write_operations(struct trace_writer *writer)
 	trace_writer_free(writer, 21, 3, 0x10090);
 	trace_writer_free(writer, 22, 3, 0x123450);
 	trace_writer_allocate(writer, 1, 1, 0x100c0, 8); // that address is live
+	trace_writer_record(writer, 0x8d, "st", INT64_C(8150), "half");
 	trace_writer_time(writer, 24, 9000);
 	trace_writer_time(writer, 25, 9100);
 	trace_writer_allocate(writer, 2, 1, 0x60000, 8);

@@ -91,12 +91,13 @@ static struct err *make_marks(const struct recording *recording, struct block_gr
 	if (!count)
 		return err_create("the recording has no marks");
 	groups->bounds = calloc((size_t)count + 1, sizeof(*groups->bounds));
-	groups->marks = calloc(count, sizeof(*groups->marks));
+	groups->marks = calloc((size_t)count + 1, sizeof(*groups->marks));
 	if (!groups->bounds || !groups->marks)
 		return err_no_memory();
+	groups->marks[0] = "[start]";
 	for (uint32_t i = 0; i < count; i++) {
 		groups->bounds[i + 1] = marks[i].time_ns;
-		groups->marks[i] = marks[i].name;
+		groups->marks[i + 1] = marks[i].name;
 	}
 	groups->count = count + 1;
 	return NULL;

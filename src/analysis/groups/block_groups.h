@@ -48,7 +48,7 @@ struct block_groups {
 	/* For groups by a value. */
 	struct scale scale;    /* by size and lifetime */
 	uint64_t *bounds;      /* by time and mark: where each begins; by tag and few sizes: each */
-	const char **marks;    /* by mark: the names of all groups but the first */
+	const char **marks;    /* by mark: the names; the first is "[start]", before all marks */
 	uint32_t *made_column; /* by pool: owned */
 	const struct recording *recording;
 };

@@ -42,7 +42,7 @@ enum {
 /* What --by takes, in the order of its choices. */
 static const enum block_groups_by keys[] = {
 	BLOCK_GROUPS_FUNCTION, BLOCK_GROUPS_FRAME,  BLOCK_GROUPS_FILE, BLOCK_GROUPS_LINE,
-	BLOCK_GROUPS_MODULE,   BLOCK_GROUPS_THREAD, BLOCK_GROUPS_SIZE};
+	BLOCK_GROUPS_MODULE,   BLOCK_GROUPS_THREAD, BLOCK_GROUPS_SIZE, BLOCK_GROUPS_MARK};
 
 static const struct option_spec options_of_report[] = {
 	[JSON] = {.name = "json",
@@ -60,14 +60,14 @@ static const struct option_spec options_of_report[] = {
 		 .standard = "10, of --by 20"},
 	[SORT] = {.name = "sort",
 		  .value = "METRIC",
-		  .text = "what sites are ordered by, peak if not given",
+		  .text = "what sites are ordered by; peak if not given, with --by mark total",
 		  .choices = metric_names + 1},
 	[TREE] = {.name = "tree", .text = "the call tree, outermost function first"},
 	[BY] = {.name = "by",
 		.value = "WHAT",
 		.text = "sums by it instead of sites; by function and file of your own code; each "
 			"with those of all that it called, too",
-		.choices = "function frame file line module thread size"},
+		.choices = "function frame file line module thread size mark"},
 	[INCLUSIVE] = {.name = "inclusive",
 		       .text = "with --by: the order is that of the inclusive sums"},
 	[HISTOGRAM] = {.name = "histogram",
@@ -166,6 +166,9 @@ static bool read_choices(const struct command *command, const struct options *op
 	    !options_choice(command, options, STACKS, &stacks))
 		return false;
 	wanted->by = keys[by];
+	// Little of what most marks began is still there at the peak.
+	if (wanted->by == BLOCK_GROUPS_MARK && !options->values[SORT])
+		wanted->metric = METRIC_TOTAL;
 	wanted->histogram = (enum histogram_of)histogram;
 	wanted->inline_stacks = stacks == 1;
 	return true;
@@ -308,8 +311,9 @@ const struct command_body command_report = {
 		"--by puts the same sums together otherwise. self: what a function, file or "
 		"module asked for itself. Functions and files are those of your own code, frames "
 		"and modules all: there functions of allocators are handed on to those that "
-		"called them; inclusive: all stacks that it is in, each once. Of threads and "
-		"sizes there is the own peak instead, the most that they had live.\n\n"
+		"called them; inclusive: all stacks that it is in, each once. Of threads, "
+		"sizes and marks there is the own peak instead, the most that they had live. A "
+		"mark has what was allocated from it to the next one.\n\n"
 		"Suppressions hide what leaks by a stack of which a frame's module, function or "
 		"file has the pattern in it, with * for anything, ^ and $ for its ends.\n\n"
 		"MOMENT is a time since the start (1m30s), a part of the run (50%), peak, end, "

@@ -116,6 +116,8 @@ const char *csv_report_breakdown_columns(enum block_groups_by by)
 		return "tid thread own_peak_bytes " CSV_REPORT_SUMS;
 	case BLOCK_GROUPS_SIZE:
 		return "size_min size_max own_peak_bytes " CSV_REPORT_SUMS;
+	case BLOCK_GROUPS_MARK:
+		return "mark from_ns to_ns own_peak_bytes " CSV_REPORT_SUMS;
 	default:
 		break;
 	}
@@ -125,13 +127,15 @@ const char *csv_report_breakdown_columns(enum block_groups_by by)
 static void put_identity(struct csv_writer *csv, enum block_groups_by by,
 			 const struct breakdown_row *row)
 {
+	if (by == BLOCK_GROUPS_MARK)
+		csv_text(csv, row->culled ? "[culled]" : row->mark);
 	if (row->culled) {
 		csv_empty(csv);
 		csv_text(csv, by == BLOCK_GROUPS_THREAD ? "[culled]" : NULL);
 	} else if (by == BLOCK_GROUPS_THREAD) {
 		csv_u64(csv, row->thread->tid);
 		csv_text(csv, row->thread->name);
-	} else if (by == BLOCK_GROUPS_SIZE) {
+	} else if (by == BLOCK_GROUPS_SIZE || by == BLOCK_GROUPS_MARK) {
 		csv_u64(csv, row->smallest);
 		csv_u64(csv, row->largest);
 	} else {

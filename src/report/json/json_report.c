@@ -206,6 +206,15 @@ struct err *json_report_write(struct json_writer *json, struct json_stacks *stac
 	return err;
 }
 
+static void put_bound(struct json_writer *json, const char *name, uint64_t bound, bool culled)
+{
+	json_key(json, name);
+	if (culled)
+		json_null(json);
+	else
+		json_u64(json, bound);
+}
+
 /* Writes what a row is about. A value that is not known is null. */
 static void put_identity(struct json_writer *json, enum block_groups_by by,
 			 const struct breakdown_row *row)
@@ -222,14 +231,13 @@ static void put_identity(struct json_writer *json, enum block_groups_by by,
 		json_field_text(json, "thread", row->thread ? row->thread->name : NULL);
 		return;
 	}
-	if (by == BLOCK_GROUPS_SIZE && row->culled) {
-		json_field_text(json, "size_min", NULL);
-		json_field_text(json, "size_max", NULL);
-		return;
-	}
-	if (by == BLOCK_GROUPS_SIZE) {
-		json_field_u64(json, "size_min", row->smallest);
-		json_field_u64(json, "size_max", row->largest);
+	if (by == BLOCK_GROUPS_MARK)
+		json_field_text(json, "mark", row->mark);
+	if (by == BLOCK_GROUPS_SIZE || by == BLOCK_GROUPS_MARK) {
+		bool mark = by == BLOCK_GROUPS_MARK;
+
+		put_bound(json, mark ? "from_ns" : "size_min", row->smallest, row->culled);
+		put_bound(json, mark ? "to_ns" : "size_max", row->largest, row->culled);
 		return;
 	}
 	json_field_text(json, "name", row->name);

@@ -99,6 +99,18 @@ static void put_thread(struct buf *buf, const struct recorded_thread *thread)
 	buf_printf(buf, "  (tid %" PRIu32 ")", thread->tid);
 }
 
+/* Writes a mark and when it was, in at most `width` columns (0: any number). The start is none. */
+static void put_mark(struct buf *buf, const struct style *style, const struct breakdown_row *row,
+		     size_t width)
+{
+	struct formatted at = format_time(row->smallest);
+	size_t taken = row->number ? strlen("  (at )") + strlen(at.text) : 0;
+
+	frame_name_put_path(buf, style, row->mark, width > taken ? width - taken : width);
+	if (taken)
+		buf_printf(buf, "  (at %s)", at.text);
+}
+
 /*
  * Writes a function as the tree does, but without its place, which is only that of one of its
  * calls; of a script's with its file.
@@ -120,17 +132,20 @@ static void put_name(struct buf *buf, const struct style *style, const struct br
 {
 	size_t width = style->width > column + NAME_FLOOR ? style->width - column : NAME_FLOOR;
 
+	if (!style->width || style->full)
+		width = 0;
 	if (row->culled)
 		buf_text(buf, "[culled]");
 	else if (by == BLOCK_GROUPS_THREAD)
 		put_thread(buf, row->thread);
 	else if (by == BLOCK_GROUPS_SIZE)
 		buf_text(buf, format_size_class(row->smallest, row->largest).text);
+	else if (by == BLOCK_GROUPS_MARK)
+		put_mark(buf, style, row, width);
 	else if (is_of_functions(by) && row->frame && row->frame->has_symbol)
 		put_function(buf, style, row->frame, column);
 	else
-		frame_name_put_path(buf, style, row->name,
-				    style->width && !style->full ? width : 0);
+		frame_name_put_path(buf, style, row->name, width);
 }
 
 /* The rows to be shown, and what is said about them. */

@@ -69,6 +69,8 @@ static struct breakdown_row row_of(const struct report_subject *subject,
 		row.thread = &recording_threads(subject->blocks, NULL)[sums->first];
 	else
 		block_groups_range(groups, sums->first, &row.smallest, &row.largest);
+	if (groups->by == BLOCK_GROUPS_MARK && !row.culled)
+		row.mark = groups->marks[sums->first];
 	return row;
 }
 

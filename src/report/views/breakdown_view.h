@@ -1,6 +1,6 @@
 /*
  * `mallow report --by`: the allocations of a recording by function, frame, file, line, module,
- * thread or size, instead of by stack. Its writers are text, JSON and CSV.
+ * thread, size or mark, instead of by stack. Its writers are text, JSON and CSV.
  */
 #ifndef MALLOW_REPORT_VIEWS_BREAKDOWN_VIEW_H
 #define MALLOW_REPORT_VIEWS_BREAKDOWN_VIEW_H
@@ -12,20 +12,23 @@
 /*
  * By function, frame, file, line and module a row has two sums: `own`, what it asked for itself,
  * and `inclusive`, all stacks that it is in, each once. Both are made of sites, so merged
- * recordings have them, too. By thread and size there is only `own`, made of blocks.
+ * recordings have them, too. By thread, size and mark there is only `own`, made of blocks.
+ * By mark each mark has a row, as each thread has: the blocks that were allocated from this mark to
+ * the next. Two marks of one name are two rows, which `smallest` tells apart.
  */
 struct breakdown_row {
 	struct site own;
 	struct site inclusive;
 	bool own_peak_known; /* own.own_peak_bytes is known: not for sums of several sites */
-	uint64_t first_ns;   /* by thread and size: when its first block was allocated */
+	uint64_t first_ns;   /* by thread, size, mark: when its first block was allocated */
 	uint32_t number;     /* of the group; by frames in the order in which they are met */
 	/* By function, frame, file, line and module: as in struct block_groups. */
 	const char *name;
 	const struct named_frame *frame;
 	const struct recorded_thread *thread; /* by thread */
-	uint64_t smallest, largest;           /* by size */
-	bool culled; /* the row of what CULL only counted: thread and size are not known */
+	const char *mark;                     /* by mark: its name; "[start]": before all marks */
+	uint64_t smallest, largest; /* by size; by mark the first and the last nanosecond */
+	bool culled; /* the row of what CULL only counted: thread, size, mark are not known */
 };
 
 struct breakdown_view {

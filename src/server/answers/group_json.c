@@ -92,7 +92,7 @@ static struct err *name_of(const struct recording *recording, struct symbolized 
 	case BLOCK_GROUPS_SITE:
 		return name_of_site(symbolized, stack_of(recording, group), scratch, ret);
 	case BLOCK_GROUPS_MARK:
-		*ret = group ? groups->marks[group - 1] : "[start]";
+		*ret = groups->marks[group];
 		return NULL;
 	case BLOCK_GROUPS_POOL:
 		return name_of_pool(recording, group, scratch, ret);

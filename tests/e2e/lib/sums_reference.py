@@ -58,6 +58,8 @@ def rows_of(blocks, block, by, program):
         return block.tid, []
     if by == "size":
         return block.event.size, []
+    if by == "mark":
+        return between_marks(blocks, block)[1:], []
     frames = blocks.frames(block)
     if by in ("function", "file", "line"):
         frames = own_code(frames)
@@ -146,13 +148,17 @@ def of_time(made, block):
     return key(least=ends[part - 1] + 1 if part else 0, largest=ends[part])
 
 
-def of_mark(made, block):
-    marks = [(fact["time"] - made.blocks.start, fact["name"]) for fact in made.reader.facts
-             if fact["kind"] == "mark"]
+def between_marks(blocks, block):
+    """(names of the marks before it, their time, the last nanosecond before the next one)"""
+    marks = [(fact["time"] - blocks.start, fact["name"]) for fact in blocks.recording.facts if fact["kind"] == "mark"]
     before = max([time for time, _ in marks if time <= block.time], default=None)
-    later = min([time for time, _ in marks if time > block.time], default=made.blocks.run + 1)
-    names = {name for time, name in marks if time == before} or {"[start]"}
-    return key(names, least=before or 0, largest=later - 1)
+    later = min([time for time, _ in marks if time > block.time], default=blocks.run + 1)
+    return {name for time, name in marks if time == before} or {"[start]"}, before or 0, later - 1
+
+
+def of_mark(made, block):
+    names, least, largest = between_marks(made.blocks, block)
+    return key(names, least=least, largest=largest)
 
 
 def of_pool(made, block):

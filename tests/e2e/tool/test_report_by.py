@@ -20,7 +20,7 @@ from filter_reference import Blocks
 from made_recording import Made
 from recording_writer import varint
 from command_line import on_terminal
-from queries import (CULLED, SECOND, STACK, Recorded, example, filter_lines, program,  # noqa: F401
+from queries import (CULLED, MARK, SECOND, STACK, Recorded, example, filter_lines, program,  # noqa: F401
                      random_condition, random_recording, run_tool)
 
 SUMS = reference.FIELDS
@@ -41,6 +41,8 @@ def query(path, filters):
 def row_key(row, by):
     if by == "thread":
         return row["tid"]
+    if by == "mark":
+        return row["from_ns"], row["to_ns"]
     return (row["size_min"], row["size_max"]) if by == "size" else row["name"]
 
 
@@ -53,7 +55,7 @@ def compare_breakdown(answer, by, wanted):
         assert {field: row[field] for field in SUMS} == {field: own[field] for field in SUMS}
         if row["own_peak_bytes"] is not None:
             assert row["own_peak_bytes"] == own["own_peak_bytes"]
-        if by in BY_BLOCKS:
+        if by not in BY_STACKS:
             assert row["own_peak_bytes"] is not None and "inclusive" not in row
         else:
             assert row["inclusive"] == {field: inclusive[field] for field in SUMS}
@@ -82,7 +84,7 @@ def test_random_filters_on_random_recordings(program, tmp_path):  # noqa: F811
                           for _ in range(10)]
         for answer in query(path, filters):
             numbers = answer["blocks"]
-            for by in BY_STACKS + BY_BLOCKS:
+            for by in [*BY_STACKS, *BY_BLOCKS, "mark"]:
                 compare_breakdown(answer, by, reference.report(
                     blocks, numbers, by, program))
             for of in ("size", "lifetime"):
@@ -397,12 +399,13 @@ def test_sorted_by(tool, tmp_path):
 def test_culled(tool, program, tmp_path):  # noqa: F811
     """What was only counted has a row of its own, so that rows add up to the report's sums."""
     made = Recorded(program, cull_ns=SECOND, minor=3)
+    made.other(1, MARK, text=b"begun")
     made.allocate(1, 0x1000, 10, ["read_all"])
     made.other(3, STACK, 1, 0, b"".join([varint(made.ids["read_all"])]))
     made.chunks[0].other(CULLED, 1, 8, 800, 3)
     path = made.write(tmp_path / "culled.mallow", 10)
-    for by in BY_BLOCKS:
-        one, culled = json_by(tool, by, path)["rows"]
+    for by in [*BY_BLOCKS, "mark"]:
+        one, culled = json_by(tool, by, path, "--sort", "peak")["rows"]
         assert (one["calls"], one["total_bytes"], one["own_peak_bytes"]) == (1, 10, 10)
         assert culled["culled"] is True and culled["own_peak_bytes"] is None
         assert (culled["calls"], culled["total_bytes"], culled["temporary"]) == (8, 800, 3)
@@ -415,6 +418,83 @@ def test_culled(tool, program, tmp_path):  # noqa: F811
     text = tool("report", "--histogram", "lifetime", path).stdout
     assert re.search(r"^ +culled +8 .* 800 B", text, re.M)
     assert re.search(r"^ +leaked +1 .* 10 B", text, re.M)
+
+
+# --- marks ---
+
+@pytest.fixture(scope="module")
+def marked(tmp_path_factory):
+    made = Made(tmp_path_factory.mktemp("marked"), ["main", "load", "serve"])
+
+    def mark(name):
+        made.chunk.other(MARK, made.chunk.at(made.tick()), text=name.encode())
+
+    made.allocate(["main"], 10)
+    mark("load")
+    table = made.allocate(["main", "load"], 4000)
+    for size in 500, 700:
+        mark("request")
+        first = made.allocate(["main", "serve"], size)
+        made.free(made.allocate(["main", "serve"], size))
+        made.free(first)
+    mark("tests/parser/test_\x1b[31mnumbers.py::test_exponents_of_all_kinds[1e400-decimal]")
+    made.free(table)
+    made.free(made.allocate(["main", "load"], 3000))
+    mark("nothing happens")
+    return made.write()
+
+
+def test_by_mark(tool, mallow, marked):
+    """A row for each mark after which something was allocated, until the next, also if two have one name."""
+    said = json_by(tool, "mark", marked)
+    assert said["sorted_by"] == "total" and said["row_count"] == 5
+    found = [(row["mark"].split("/")[0], row["own_peak_bytes"], row["peak_bytes"], row["leaked_bytes"], row["total_bytes"],
+              row["calls"], row["temporary"]) for row in said["rows"]]
+    assert found == [("load", 4000, 4000, 0, 4000, 1, 0), ("tests", 3000, 0, 0, 3000, 1, 1),
+                     ("request", 1400, 1400, 0, 1400, 2, 1), ("request", 1000, 0, 0, 1000, 2, 1),
+                     ("[start]", 10, 10, 10, 10, 1, 0)]
+    # As a filter the bounds find the same blocks.
+    for row in said["rows"]:
+        bounds = ["--from", f"{row['from_ns']}ns", "--to", f"{row['to_ns']}ns"]
+        assert json.loads(tool("report", "--json", *bounds, marked).stdout)["peak_bytes"] == row["own_peak_bytes"]
+    of_csv = table(mallow, "--by", "mark", marked)
+    assert [(row["mark"], int(row["from_ns"]), int(row["to_ns"]), int(row["own_peak_bytes"])) for row in of_csv] == \
+        [(row["mark"].replace("\x1b", r"\x1b"), row["from_ns"], row["to_ns"], row["own_peak_bytes"]) for row in said["rows"]]
+    assert below(tool("report", "--by", "mark", marked).stdout, "All ") == """\
+All 5 marks by total (bytes allocated in all)
+
+    total   share  own peak  calls  mark
+  4.00 KB  42.5 %   4.00 KB      1  load  (at 2.00 us)
+  3.00 KB  31.9 %   3.00 KB      1  \u2026s_of_all_kinds[1e400-decimal]  (at 14.0 us)
+  1.40 KB  14.9 %   1.40 KB      2  request  (at 9.00 us)
+  1.00 KB  10.6 %   1.00 KB      2  request  (at 4.00 us)
+     10 B   0.1 %      10 B      1  [start]
+
+  no room for leaked, temporary, peak (--width N)
+"""
+    whole = tool("report", "--by", "mark", "--full", marked).stdout
+    assert r"test_\x1b[31mnumbers.py" in whole and "\x1b" not in whole
+
+
+def test_without_marks(mallow, example):  # noqa: F811
+    run = run_tool(mallow, "report", "--by", "mark", example)
+    assert (run.returncode, run.stdout, run.stderr) == (1, "", f"mallow: {example}: the recording has no marks\n")
+
+
+def test_very_many_marks(tool, record):
+    """Each request of a service has a mark, and a row with its peak."""
+    ran = record(["/usr/bin/python3", "-c",
+                  "import ctypes\n"
+                  "mark = ctypes.CDLL(None).mallow_api_mark\n"
+                  "for i in range(100000):\n"
+                  "    mark(b'request %d' % i)\n"
+                  "    kept = bytearray(5000 + i % 50)\n"])
+    said = json_by(tool, "mark", ran.path)
+    assert said["row_count"] == len(said["rows"]) == 100_001
+    peaks = {row["mark"]: row["own_peak_bytes"] for row in said["rows"]}
+    assert len(peaks) == 100_001
+    for i in range(100_000):
+        assert 5000 + i % 50 < peaks[f"request {i}"] < 6000 or i == 99_999
 
 
 # --- a moment ---
@@ -691,7 +771,7 @@ def test_empty(tool, mallow, tmp_path):
 @pytest.mark.parametrize("words, message", [
     (["--by", "functoin"], "'functoin' is no value of --by: did you mean 'function'?"),
     (["--by", "xyzzy"], "'xyzzy' is no value of --by: one of function frame file line module thread "
-                        "size is wanted"),
+                        "size mark is wanted"),
     (["--by"], "option '--by' of 'report' needs a value: --by WHAT"),
     (["--histogram", "sizes"], "'sizes' is no value of --histogram: did you mean 'size'?"),
     (["--at", "5 parsecs"], "'5 parsecs' is no value of --at: UNIX seconds, a time since the start "
@@ -700,7 +780,7 @@ def test_empty(tool, mallow, tmp_path):
                             "time, or the name of a mark is wanted"),
     (["--at", "1s", "--merge"], "--merge and --at exclude each other"),
     (["--by", "thread", "--merge"], "--by thread and --merge exclude each other"),
-    (["--by", "size", "--merge"], "--by size and --merge exclude each other"),
+    (["--by", "mark", "--merge"], "--by mark and --merge exclude each other"),
     (["--histogram", "size", "--merge"], "--histogram and --merge exclude each other"),
     (["--histogram", "size", "--top", "3"], "--histogram and --top exclude each other"),
     (["--histogram", "size", "--by", "size"], "--by and --histogram exclude each other"),
