@@ -101,7 +101,7 @@ def check_source(totals):
                                        BUILD / "libmallow.a"],
         "clang-format": ["clang-format", "--dry-run", "--Werror", *sources],
         "shellcheck": ["shellcheck", *scripts],
-        "python compiles": [PYTHON, "-m", "compileall", "-q", "tools", "tests", "bench"],
+        "python compiles": [PYTHON, "-m", "compileall", "-q", "tools", "tests", "bench", "python"],
     }
     if FORMATTER not in run(["clang-format", "--version"], capture_output=True, text=True).stdout:
         del checks["clang-format"]
