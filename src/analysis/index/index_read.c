@@ -206,6 +206,8 @@ static void take_frames(struct index_reader *reader)
 	for (uint32_t i = 0; i < count; i++) {
 		struct recorded_frame *frame = &recording->tables->frames.frames.items[i];
 
+		// A script's name and line are among the recording's names.
+		*frame = (struct recorded_frame){0};
 		frame->module =
 			take_index_or_none(reader, recording->tables->modules.modules.count);
 		frame->pc = take_step(reader, &pc);

@@ -132,6 +132,17 @@ def test_native_frames_alone(mallow, tool, tmp_path):
     assert not any(frame["file"] == str(tmp_path / "app.py") for site in report["sites"] for frame in site["stack"])
 
 
+def test_damaged_names(mallow, tool, tmp_path):
+    """A finished recording has its names in one chunk. Without it Python's frames have none, and all else is there."""
+    _, path = run(mallow, tmp_path, FLOATS)
+    data = bytearray(path.read_bytes())
+    chunk = next(chunk for chunk in mallow_reader.Recording._walk(data) if chunk.kind == mallow_reader.SYMBOLS)
+    data[chunk.offset + 64 + chunk.committed // 2] ^= 0x40
+    path.write_bytes(data)
+    report = tool.report(path)
+    assert report["calls"] > 10000 and not any(frame["function"] == "make" for site in report["sites"] for frame in site["stack"])
+
+
 # (what is wrong with it, program, function and line that it is about)
 FAULTS = {
     "cache that grows": ("""
