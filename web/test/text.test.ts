@@ -1,6 +1,7 @@
 import './browser';
 import { describe, expect, test } from 'vitest';
 import { afterScope, exactly, shortName } from '../src/text/names';
+import { fileName, tellApart } from '../src/components/site_name';
 import { sentenceParts } from '../src/text/sentence';
 import { firstRow, HEIGHT_MAX, scrollHeight, scrollTo } from '../src/components/window';
 import { addressText, lifetime, parseJump } from '../src/views/block_text';
@@ -32,6 +33,19 @@ describe('short names', () => {
 		['map<a::b>::f', ''],
 	])('%s without its first scope', (name, rest) => expect(afterScope(name)).toBe(rest));
 	test('a pattern for exactly a name', () => expect('f(int*)').toMatch(new RegExp(exactly('f(int*)'))));
+});
+
+test.each([
+	['/srv/users/models.py', 'users/models.py', 'users/models.py'],
+	['/srv/users/models.py', 'models.py', 'models.py'],
+	['/src/inflate.c', 'libz.so.1', 'inflate.c'],
+	['/srv/users/__init__.py', null, 'users/__init__.py'],
+	['app.py', undefined, 'app.py'],
+])('%s of %s is called %s', (file, module, name) => expect(fileName(file, module)).toBe(name));
+
+test('files of one name are told apart', () => {
+	const paths = ['/srv/a/models.py', '/srv/b/models.py', '/usr/b/models.py', '/srv/app.py', 'models.py', '[python3.11]'];
+	expect([...tellApart(paths).values()]).toEqual(['a/models.py', 'srv/b/models.py', 'usr/b/models.py', 'app.py', 'models.py', '[python3.11]']);
 });
 
 test('a sentence with its amounts and names marked is the same sentence', () => {

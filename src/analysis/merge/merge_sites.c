@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "analysis/index/index_read.h"
+#include "analysis/names/script_files.h"
 #include "hosted/buf.h"
 #include "hosted/cleanup.h"
 #include "hosted/file_name.h"
@@ -29,6 +30,7 @@ void merge_sites_deinit(struct merge_sites *merge)
 	intern_deinit(&merge->strings);
 	map_deinit(&merge->files);
 	map_deinit(&merge->places);
+	map_deinit(&merge->parts);
 	map_deinit(&merge->builds);
 	vec_deinit(&merge->lines);
 }
@@ -50,6 +52,40 @@ static const char *build_of(struct merge_sites *merge, const struct recording *r
 	return buf_string(&key) ? intern_bytes(&merge->strings, key.data, key.size) : NULL;
 }
 
+/*
+ * Notes how many parts of a script's path tell it from others in one of the recordings: with as
+ * many it is compared in all.
+ */
+static struct err *note_scripts(struct merge_sites *merge, const struct recording *recording)
+{
+	const struct recorded_module *modules = recording->tables->modules.modules.items;
+	auto_free uint8_t *parts = NULL;
+	struct err *err = script_files_parts(recording, &parts);
+
+	for (size_t i = 0; !err && i < recording->tables->modules.modules.count; i++) {
+		const char *name = intern_text(&merge->strings, file_name(modules[i].path));
+		uint64_t *most = name ? map_put(&merge->parts, (uintptr_t)name) : NULL;
+
+		if (!most)
+			return err_no_memory();
+		if (*most == MAP_NONE || *most < parts[i])
+			*most = parts[i];
+	}
+	return err;
+}
+
+/* The name by which a module is the same in all recordings. NULL: no memory. */
+static const char *common_name(struct merge_sites *merge, const char *path, bool script)
+{
+	const char *name = intern_text(&merge->strings, file_name(path));
+
+	if (!name || !script)
+		return name;
+	return intern_text(
+		&merge->strings,
+		script_files_name(path, (unsigned)map_get(&merge->parts, (uintptr_t)name)));
+}
+
 struct err *merge_sites_by_name(struct merge_sites *merge, const struct recording *const *all,
 				size_t count)
 {
@@ -60,7 +96,10 @@ struct err *merge_sites_by_name(struct merge_sites *merge, const struct recordin
 	merge->all = (UINT64_C(1) << count) - 1;
 	for (size_t i = 0; i < count; i++) {
 		const struct recorded_module *modules = all[i]->tables->modules.modules.items;
+		struct err *err = note_scripts(merge, all[i]);
 
+		if (err)
+			return err;
 		for (size_t j = 0; j < all[i]->tables->modules.modules.count; j++) {
 			const char *build = build_of(merge, all[i], &modules[j]);
 			uint64_t *bits = build ? map_put(&merge->builds, (uintptr_t)build) : NULL;
@@ -103,9 +142,9 @@ static struct err *take_module(struct merge_sites *merge, const struct source *s
 {
 	const char *path = symbolized_path(source->names, module);
 	const char *file = file_key(merge, path, module);
-	const char *key = !merge->by_name
-				  ? file
-				  : intern_text(&merge->strings, program ? "" : file_name(path));
+	const char *key = !merge->by_name ? file
+			  : program       ? intern_text(&merge->strings, "")
+				    : common_name(merge, path, recorded_module_is_script(module));
 	uint64_t *known = file && key ? map_put(&merge->files, (uintptr_t)key) : NULL;
 	struct recorded_module merged = {
 		.path = file, // the key begins with the path and a NUL
@@ -160,19 +199,23 @@ static struct err *copy_lines(struct merge_sites *merge, const struct named_fram
 	return NULL;
 }
 
-/* Writes what is the same of a frame in all builds. */
-static void put_names(struct buf *key, const struct named_frame *lines, size_t count)
+/* Writes what is the same of a frame in all builds. false: no memory. */
+static bool put_names(struct merge_sites *merge, struct buf *key, const struct named_frame *lines,
+		      size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
-		const char *module = lines[i].module_name;
+		const char *module = "";
 		const char *file = lines[i].file ? file_name(lines[i].file) : "";
 
-		if (!module || lines[i].in_program)
-			module = "";
+		if (lines[i].module && !lines[i].in_program)
+			module = common_name(merge, lines[i].module, lines[i].script);
+		if (!module)
+			return false;
 		buf_put(key, lines[i].function, strlen(lines[i].function) + 1);
 		buf_put(key, module, strlen(module) + 1);
 		buf_put(key, file, strlen(file) + 1);
 	}
+	return true;
 }
 
 /* The key of a place in code: its file and the address in it, or the name of code in no file. */
@@ -205,8 +248,8 @@ static const char *place_key(struct merge_sites *merge, const struct source *sou
 
 	if (!merge->by_name)
 		buf_put(&key, &place, sizeof(place));
-	else
-		put_names(&key, lines, count);
+	else if (!put_names(merge, &key, lines, count))
+		return NULL;
 	if (merge->by_name && from->module != RECORDING_NONE &&
 	    is_everywhere(merge, source->recording, &modules[from->module]))
 		buf_put(&key, &place.address, sizeof(place.address));
@@ -388,6 +431,27 @@ struct err *merge_sites_add(struct merge_sites *merge, const struct recording *f
 	return err;
 }
 
+/* Names the files of scripts so that all of the merged ones are told apart. */
+static struct err *name_scripts(struct merge_sites *merge)
+{
+	const struct recorded_frame *frames = merge->into->tables->frames.frames.items;
+	const struct recorded_module *modules = merge->into->tables->modules.modules.items;
+	auto_free uint8_t *parts = NULL;
+	struct err *err = script_files_parts(merge->into, &parts);
+
+	for (size_t i = 0; !err && i < merge->lines.count; i++) {
+		uint32_t module = frames[i].module;
+
+		if (module == RECORDING_NONE || !parts[module])
+			continue;
+		// They lie in our arena; only what others see of them is constant.
+		for (size_t j = 0; j < merge->lines.items[i].count; j++)
+			((struct named_frame *)&merge->lines.items[i].lines[j])->module_name =
+				script_files_name(modules[module].path, parts[module]);
+	}
+	return err;
+}
+
 struct err *merge_sites_finish(struct merge_sites *merge)
 {
 	struct err *err;
@@ -396,5 +460,5 @@ struct err *merge_sites_finish(struct merge_sites *merge)
 	pool_table_show(merge->into->pools);
 	err = stack_trie_finish(&merge->into->tables->trie);
 	recording_show_stacks(merge->into->tables);
-	return err;
+	return err ? err : name_scripts(merge);
 }

@@ -23,6 +23,7 @@ struct merge_sites {
 	struct map places;             /* from the interned key of a frame to frame */
 	VEC(struct frame_lines) lines; /* the names of each frame of `into` */
 	bool by_name;
+	struct map parts; /* by name: from the interned name of a script's file to parts of paths */
 	struct map
 		builds; /* by name: from interned build to a bit for each recording that has it */
 	uint64_t all;   /* … the bits of all recordings */

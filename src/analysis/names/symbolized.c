@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "analysis/names/anonymous.h"
+#include "analysis/names/script_files.h"
 #include "analysis/names/symbols_jit.h"
 #include "analysis/names/symbols_section.h"
 #include "base/compiler.h"
@@ -34,6 +35,7 @@ struct symbolized {
 	bool jit_known;
 	struct symbol own_symbol; /* result of the last look-up in jit, or of a script frame */
 	bool has_scripts;
+	uint8_t *script_parts; /* script_files_parts(); NULL: not asked for yet */
 	struct arena arena;
 	struct name_source *sources; /* for each module; the last is for frames in no module */
 	struct frame_lines *frames;  /* for each frame; NULL: not looked up yet */
@@ -49,6 +51,7 @@ void symbolized_destroy(struct symbolized *symbolized)
 	symbols_section_close(symbolized->section);
 	symbols_jit_deinit(&symbolized->jit);
 	arena_deinit(&symbolized->arena);
+	free(symbolized->script_parts);
 	free(symbolized->sources);
 	free(symbolized->frames);
 	free(symbolized);
@@ -402,8 +405,14 @@ static struct err *fill_line(struct symbolized *symbolized, const struct recorde
 		line->in_program = is_program(symbolized, module);
 		line->script = recorded_module_is_script(module) && pc & TRACE_PC_SCRIPT;
 		line->beside_scripts = symbolized->has_scripts && !line->script;
-		if (line->script)
+		if (line->script) {
+			uint32_t number =
+				(uint32_t)(module - recording_modules(symbolized->recording, NULL));
+
+			line->module_name =
+				script_files_name(line->module, symbolized->script_parts[number]);
 			line->offset = 0;
+		}
 	}
 	err = fill_function(symbolized, module, pc, line);
 	if (!err)
@@ -421,10 +430,13 @@ static struct err *resolve_frame(struct symbolized *symbolized, uint32_t index,
 			: &recording_modules(symbolized->recording, NULL)[frame->module];
 	const struct symbol *symbols;
 	struct named_frame *lines;
-	struct err *err;
+	struct err *err = NULL;
 	size_t count;
 
-	err = symbolized_symbols(symbolized, index, &symbols, &count);
+	if (symbolized->has_scripts && !symbolized->script_parts)
+		err = script_files_parts(symbolized->recording, &symbolized->script_parts);
+	if (!err)
+		err = symbolized_symbols(symbolized, index, &symbols, &count);
 	if (err)
 		return err;
 	lines = arena_array(&symbolized->arena, count, sizeof(*lines));

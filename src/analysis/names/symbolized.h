@@ -11,6 +11,7 @@
 #include "analysis/names/plumbing.h"
 #include "analysis/recording.h"
 #include "hosted/cleanup.h"
+#include "hosted/file_name.h"
 #include "symbols/symbolizer.h"
 
 struct symbolized;
@@ -35,7 +36,7 @@ struct named_frame {
 	const char *file;         /* NULL unknown */
 	uint32_t line;            /* 0 unknown */
 	const char *module;       /* full path; NULL: in no module */
-	const char *module_name;  /* its last part; NULL: in no module */
+	const char *module_name;  /* its last part, of a script script_files.h's; NULL: in none */
 	uint64_t address;         /* pc - 1: within the calling instruction; of a script a hash */
 	uint64_t offset; /* of the pc from the start of its symbol; without one, of its module */
 	bool inlined;
@@ -72,6 +73,12 @@ static inline bool named_frame_is_start(const struct named_frame *frame)
 {
 	return frame->script ? strcmp(frame->function, "<module>") == 0
 			     : named_frame_is_rust_start(frame);
+}
+
+/* The name of a frame's source file, which is known: without folders, or as script_files.h says. */
+static inline const char *named_frame_file_name(const struct named_frame *frame)
+{
+	return frame->script ? frame->module_name : file_name(frame->file);
 }
 
 /* All lines of a frame, the innermost inlined function first. */

@@ -340,7 +340,7 @@ void frame_name_put_path(struct buf *buf, const struct style *style, const char 
 
 static void put_place(struct buf *buf, const struct style *style, const struct named_frame *frame)
 {
-	const char *name = file_name(frame->file);
+	const char *name = named_frame_file_name(frame);
 
 	buf_text(buf, "  ");
 	style_begin(buf, style, STYLE_DIM);

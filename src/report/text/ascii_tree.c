@@ -103,7 +103,7 @@ static struct err *put_source(struct buf *buf, struct ascii_tree *ascii,
 		buf_printf(buf, "%016" PRIX64, frame->address);
 	}
 	if (frame->has_symbol && frame->file && frame->line) {
-		const char *name = file_name(frame->file);
+		const char *name = named_frame_file_name(frame);
 
 		buf_text(buf, " [");
 		style_safe_text(buf, name, strlen(name));

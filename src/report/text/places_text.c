@@ -41,7 +41,7 @@ static void put_place(struct buf *buf, const struct named_frame *frame, bool bri
 	if (frame->file && frame->line && brief) {
 		buf_printf(buf, ":%u", frame->line);
 	} else if (frame->file) {
-		const char *file = file_name(frame->file);
+		const char *file = named_frame_file_name(frame);
 
 		style_safe_text(buf, file, strlen(file));
 		if (frame->line)

@@ -129,7 +129,7 @@ static void put_name(struct buf *buf, const struct style *style, const struct na
 		     size_t width)
 {
 	cleanup(buf_deinit) struct buf place = BUF_EMPTY;
-	const char *file = frame->file ? file_name(frame->file) : NULL;
+	const char *file = frame->file ? named_frame_file_name(frame) : NULL;
 	size_t columns;
 
 	if (file) {

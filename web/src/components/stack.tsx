@@ -4,7 +4,7 @@ import type { Backtrace, Frame } from '../api/generated';
 import { useAnswer } from '../api/answer';
 import { dataPath } from '../state/state';
 import { shortName } from '../text/names';
-import { baseName } from './site_name';
+import { baseName, fileName } from './site_name';
 import { Shown } from './shown';
 
 /** A frame as a debugger prints it. */
@@ -35,7 +35,7 @@ function FrameLine({ frame, quiet }: { frame: Frame; quiet?: boolean }) {
 		<li class={quiet ? 'plumbing' : ''} title={frameText(frame)}>
 			<code>{quiet ? frame.function ?? frame.address_s : <b>{shortName(frame.function ?? frame.address_s)}</b>}</code>{' '}
 			<span class="muted">
-				{frame.source ? `${baseName(frame.source)}:${frame.line ?? ''}` : frame.library}
+				{frame.source ? `${fileName(frame.source, frame.library)}:${frame.line ?? ''}` : frame.library}
 				{frame.is_inline ? ' inlined' : ''}
 			</span>
 		</li>

@@ -8,7 +8,7 @@ import { Drawer } from '../components/drawer';
 import { Nothing } from '../components/nothing';
 import { Rows } from '../components/rows';
 import { Shown } from '../components/shown';
-import { baseName, SiteName } from '../components/site_name';
+import { baseName, SiteName, tellApart } from '../components/site_name';
 import { isNarrow, Table, type Column } from '../components/table';
 import { measure } from '../state/measure';
 import { dataPath, go, linkTo, place, plainConditions, summary } from '../state/state';
@@ -43,6 +43,7 @@ function Files({ sums, file }: { sums: SumsTable; file: string | null }) {
 	const { column } = measure.value;
 	const keys = sums.keys[0]!;
 	const more = sums.rows - sums.key.length;
+	const toldApart = tellApart(keys.name.filter((name) => name !== null));
 	return (
 		<nav class="source-files" aria-label="source files">
 			<ul>
@@ -53,7 +54,7 @@ function Files({ sums, file }: { sums: SumsTable; file: string | null }) {
 					return (
 						<li key={name}>
 							<a href={linkTo({ view: { sel: name, row: '' } })} aria-current={name === file ? 'true' : undefined} title={name}>
-								<span class="source-name">{baseName(name)}</span>
+								<span class="source-name">{toldApart.get(name)}</span>
 								<span class="muted">{measure.value.format(value)}</span>
 								<Share part={value} whole={sums.all[column]} />
 							</a>

@@ -1,0 +1,76 @@
+"""What Python's functions and files are called, alike in every view."""
+import json
+import subprocess
+
+import pytest
+
+from conftest import clean_environment
+
+PYTHON = "/usr/bin/python3"
+MODELS = """
+class Row:
+    def __init__(self, n):
+        self.data = bytes(SIZE + n)
+def load(n):
+    return [Row(i) for i in range(n)]
+"""
+FILES = {
+    "app.py": """
+import decimal
+import xml.dom.minidom
+from shop.users import models as users
+from shop.orders import models as orders
+import importlib, sys, collections, dataclasses
+for name in "colorsys", "sched":
+    importlib.import_module(name)
+def late():
+    import shop.late, fractions
+Point = collections.namedtuple("Point", "x y")
+@dataclasses.dataclass
+class Item:
+    number: float
+def points():
+    return [Point(float(i), i) for i in range(3000)]
+def items():
+    return [Item(float(i)) for i in range(3000)]
+late()
+kept = points(), items(), users.load(int(sys.argv[1])), orders.load(int(sys.argv[2]))
+""",
+    "shop/__init__.py": "",
+    "shop/late.py": "TABLE = [str(i) * 20 for i in range(400)]",
+    "shop/users/__init__.py": "",
+    "shop/users/models.py": MODELS.replace("SIZE", "1000"),
+    "shop/orders/__init__.py": "",
+    "shop/orders/models.py": MODELS.replace("SIZE", "3000"),
+}
+
+
+@pytest.fixture(scope="module")
+def recordings(mallow, tmp_path_factory):
+    """Of two runs, one with more users and the other with more orders."""
+    folder = tmp_path_factory.mktemp("names")
+    for name, text in FILES.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text.lstrip())
+    made = [folder / "one.mallow", folder / "two.mallow"]
+    for path, numbers in zip(made, (("500", "500"), ("900", "100"))):
+        subprocess.run([mallow, "run", "-o", path, PYTHON, folder / "app.py", *numbers], env=clean_environment(),
+                       capture_output=True, check=True, timeout=120)
+    return made
+
+
+def functions(tool, *arguments):
+    return {row["name"]: row for row in json.loads(
+        tool("report", "--by", "function", "--json", "--top", 10**6, *arguments).stdout)["rows"]}
+
+
+def test_functions_that_are_named_alike(tool, recordings):
+    """Each file has its row, and a difference compares those of one file."""
+    rows = functions(tool, recordings[0])
+    users, orders = "Row.__init__ [users/models.py]", "Row.__init__ [orders/models.py]"
+    assert rows[users]["calls"] == rows[orders]["calls"] == 1000
+    assert functions(tool, "--merge", *recordings)[users]["calls"] == 2800
+    text = tool("report", "--by", "function", "--top", 50, recordings[0]).stdout
+    assert "Row.__init__  users/models.py" in text and "Row.__init__  orders/models.py" in text
+    changes = {row["name"]: row["change"] for row in json.loads(tool("diff", "--json", *recordings).stdout)["rows"]}
+    assert changes[users] > 400 * 1000 and changes[orders] < -400 * 3000
