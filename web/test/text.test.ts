@@ -22,6 +22,7 @@ describe('short names', () => {
 		['f(int) [.part.0] [libz.so]', 'f [.part.0]'],
 		['LazyCompile:~f (x) /a.js:1', 'LazyCompile:~f (x) /a.js:1'],
 		['<img src=x onerror=alert(1)>', '<img src=x onerror=alert(1)>'],
+		['<module> [shop/__init__.py] > … > import email.message [item.py]', '<module> shop/__init__.py › … › import email.message'],
 	])('%s, which no demangler writes', (name, short) => expect(shortName(name)).toBe(short));
 	test('lists within lists, more than there may ever be', () =>
 		expect(shortName('a<'.repeat(20000) + '>'.repeat(20000)).length).toBeLessThan(200));

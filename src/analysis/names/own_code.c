@@ -19,6 +19,9 @@ static bool take_frame(struct own_code *code, const struct named_frame *frame, u
 		code->frame = frame;
 		code->node = node;
 		code->own = true;
+		// All of an import is one place, whichever part of the machinery it called.
+		if (frame->import)
+			code->call = NULL;
 		return true;
 	}
 	if (!code->frame || (frame->has_symbol && !code->frame->has_symbol)) {

@@ -8,6 +8,7 @@
 
 #include "analysis/names/anonymous.h"
 #include "analysis/names/script_files.h"
+#include "analysis/names/script_stacks.h"
 #include "analysis/names/symbols_jit.h"
 #include "analysis/names/symbols_section.h"
 #include "base/compiler.h"
@@ -35,7 +36,8 @@ struct symbolized {
 	bool jit_known;
 	struct symbol own_symbol; /* result of the last look-up in jit, or of a script frame */
 	bool has_scripts;
-	uint8_t *script_parts; /* script_files_parts(); NULL: not asked for yet */
+	struct script_stacks scripts; /* imports NULL: not asked for yet, as the next one */
+	uint8_t *script_parts;        /* script_files_parts() */
 	struct arena arena;
 	struct name_source *sources; /* for each module; the last is for frames in no module */
 	struct frame_lines *frames;  /* for each frame; NULL: not looked up yet */
@@ -51,6 +53,7 @@ void symbolized_destroy(struct symbolized *symbolized)
 	symbols_section_close(symbolized->section);
 	symbols_jit_deinit(&symbolized->jit);
 	arena_deinit(&symbolized->arena);
+	script_stacks_deinit(&symbolized->scripts);
 	free(symbolized->script_parts);
 	free(symbolized->sources);
 	free(symbolized->frames);
@@ -338,9 +341,9 @@ static const char *script_name(struct symbolized *symbolized, const char *raw, c
 	const size_t length = strlen(locals);
 	char *name, *at;
 
-	// Of Python's own code for `import`, which has a name that nobody knows.
-	if (strcmp(raw, "_find_and_load") == 0 &&
-	    strcmp(module, "<frozen importlib._bootstrap>") == 0)
+	// Of Python's own code for `import`, which has names that nobody knows.
+	if (script_stacks_is_machinery(module) &&
+	    (strcmp(raw, "_find_and_load") == 0 || strcmp(raw, "_handle_fromlist") == 0))
 		return "import";
 	name = at = arena_copy(&symbolized->arena, raw, strlen(raw));
 
@@ -420,6 +423,30 @@ static struct err *fill_line(struct symbolized *symbolized, const struct recorde
 	return err;
 }
 
+/* Fills the line of an import statement. function: the line of the function that it stands in. */
+static struct err *fill_import(struct symbolized *symbolized, const char *module,
+			       const struct named_frame *function, struct named_frame *line)
+{
+	*line = *function;
+	line->import = true;
+	line->function = line->raw_function = arena_format(&symbolized->arena, "import %s", module);
+	if (!line->function)
+		return err_no_memory();
+	line->plumbing = plumbing_has(symbolized->plumbing, line);
+	return NULL;
+}
+
+/* Finds out what the recording as a whole tells of frames of scripts. */
+static struct err *know_scripts(struct symbolized *symbolized)
+{
+	struct err *err = symbolized->script_parts ? NULL
+						   : script_files_parts(symbolized->recording,
+									&symbolized->script_parts);
+
+	return err ? err
+		   : script_stacks_create(symbolized, &symbolized->arena, &symbolized->scripts);
+}
+
 static struct err *resolve_frame(struct symbolized *symbolized, uint32_t index,
 				 struct frame_lines *ret)
 {
@@ -430,25 +457,28 @@ static struct err *resolve_frame(struct symbolized *symbolized, uint32_t index,
 			: &recording_modules(symbolized->recording, NULL)[frame->module];
 	const struct symbol *symbols;
 	struct named_frame *lines;
+	const char *imported;
+	size_t count, before;
 	struct err *err = NULL;
-	size_t count;
 
-	if (symbolized->has_scripts && !symbolized->script_parts)
-		err = script_files_parts(symbolized->recording, &symbolized->script_parts);
+	if (symbolized->has_scripts && !symbolized->scripts.imports)
+		err = know_scripts(symbolized);
+	imported = err || !symbolized->has_scripts ? NULL : symbolized->scripts.imports[index];
 	if (!err)
 		err = symbolized_symbols(symbolized, index, &symbols, &count);
 	if (err)
 		return err;
-	lines = arena_array(&symbolized->arena, count, sizeof(*lines));
+	before = imported ? 1 : 0;
+	lines = arena_array(&symbolized->arena, before + count, sizeof(*lines));
 	if (!lines)
 		return err_no_memory();
-	for (size_t i = 0; i < count; i++) {
-		err = fill_line(symbolized, module, frame->pc, &symbols[i], &lines[i]);
-		if (err)
-			return err;
-	}
-	*ret = (struct frame_lines){lines, count};
-	return NULL;
+	for (size_t i = 0; !err && i < count; i++)
+		err = fill_line(symbolized, module, frame->pc, &symbols[i], &lines[before + i]);
+	if (!err && imported)
+		err = fill_import(symbolized, imported, &lines[before], &lines[0]);
+	if (!err)
+		*ret = (struct frame_lines){lines, before + count};
+	return err;
 }
 
 struct err *symbolized_frame(struct symbolized *symbolized, uint32_t frame,

@@ -42,6 +42,7 @@ struct named_frame {
 	bool inlined;
 	bool in_program;     /* the module is the program itself */
 	bool script;         /* of an interpreted language: the module is its source file */
+	bool import;         /* a script's import statement; its function is "import NAME" */
 	bool beside_scripts; /* native, in a recording that has frames of scripts */
 	bool has_symbol;
 	bool plumbing; /* not the reader's own code: plumbing.h */
@@ -81,7 +82,13 @@ static inline const char *named_frame_file_name(const struct named_frame *frame)
 	return frame->script ? frame->module_name : file_name(frame->file);
 }
 
-/* All lines of a frame, the innermost inlined function first. */
+/*
+ * All lines of a frame, the innermost inlined function first. A script's import statement is a line
+ * of its own, as if it were inlined in the function that it stands in (script_stacks.h):
+ *
+ *	innermost   import pandas     app.py:3
+ *	outermost   <module>          app.py:3
+ */
 struct frame_lines {
 	const struct named_frame *lines;
 	size_t count; /* at least 1 */

@@ -1,5 +1,6 @@
-"""What Python's functions and files are called, alike in every view."""
+"""What Python's functions, files and import statements are called, alike in every view."""
 import json
+import re
 import subprocess
 
 import pytest
@@ -62,6 +63,24 @@ def recordings(mallow, tmp_path_factory):
 def functions(tool, *arguments):
     return {row["name"]: row for row in json.loads(
         tool("report", "--by", "function", "--json", "--top", 10**6, *arguments).stdout)["rows"]}
+
+
+def test_an_import_is_one_place(tool, recordings):
+    """It has the name of what it imports, and all of its memory: the search, the code and what that makes."""
+    rows = functions(tool, recordings[0])
+    named = {name[len("import "):-len(" [app.py]")] for name in rows if name.startswith("import ") and name.endswith(" [app.py]")}
+    # Of `import a, b` each has its own place. Python itself may have loaded one of these before.
+    assert named - {"collections", "importlib", "sys"} == {"dataclasses", "decimal", "fractions", "shop.late", "shop.orders",
+                                                           "shop.users", "xml.dom.minidom"}
+    for name, line, caller in ("decimal", 1, "<module>"), ("xml.dom.minidom", 2, "<module>"), ("fractions", 9, "late"):
+        row = rows[f"import {name} [app.py]"]
+        body = functions(tool, recordings[0], "--function-regex", "^<module>$", "--source-regex", f"/{name.replace('.', '/')}\\.py$")
+        assert 0 < body[f"import {name} [app.py]"]["calls"] < row["calls"]
+        text = tool("report", "--top", 1, "--allocated-by", f"^import {name}$", recordings[0]).stdout
+        assert re.search(rf"\n +import {name} +\S*app\.py:{line}\n +{caller} +\S*app\.py:{line}\n", text), text
+        assert len(re.findall(rf"%.*import {name}  app\.py:{line}\n", text)) == 1 and "more, " not in text
+    # One function imports two modules, in one place: neither name would be true.
+    assert not {"import colorsys", "import sched"} & {name.partition(" [")[0] for name in rows}
 
 
 def test_functions_that_are_named_alike(tool, recordings):

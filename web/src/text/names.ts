@@ -199,6 +199,10 @@ const withLambdas = (name: string): string =>
 const isDemangled = (name: string): boolean => !/(^|[^:])(?<!\bauto):(?!:)/.test(name);
 
 function shortPart(joined: string): string {
+	// A Python module's own code has the same name in every file, and an import statement is no type.
+	const module = /^<module> \[([^\]]+)\]$/.exec(joined);
+	if (module) return `<module> ${module[1]}`;
+	if (joined.startsWith('import ')) return joined.replace(/ \[[^\]]*\]$/, '');
 	// The server tells functions of the same name apart by their modules: "init [libz.so]".
 	const name = joined.replace(/(?<=.) \[[^.\]][^\]]*\]$/, '');
 	if (!isDemangled(name)) return name;
