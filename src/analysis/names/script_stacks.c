@@ -32,6 +32,7 @@ struct search {
 	uint32_t *parts;    /* of each frame: how many parts the module's name has, at least */
 	struct intern texts;
 	struct map packages; /* addresses of the interned folders that have an __init__.py */
+	bool runs_string;
 };
 
 static void search_deinit(struct search *search)
@@ -46,6 +47,11 @@ static void search_deinit(struct search *search)
 bool script_stacks_is_machinery(const char *module)
 {
 	return strncmp(module, "<frozen importlib._bootstrap", 28) == 0;
+}
+
+bool script_stacks_is_string(const char *module)
+{
+	return strcmp(module, "<string>") == 0;
 }
 
 void script_stacks_deinit(struct script_stacks *stacks)
@@ -139,6 +145,8 @@ static struct err *take_function(struct search *search, uint32_t frame, bool bod
 
 	if (!seen->machinery && seen->caller != RECORDING_NONE)
 		search->other[seen->caller] = true;
+	if (!seen->machinery && seen->caller == RECORDING_NONE)
+		search->runs_string |= body && script_stacks_is_string(path);
 	// A loader of another kind may stand between the machinery and the module that it loads.
 	if (body && seen->loads == 1 && seen->importer != RECORDING_NONE)
 		err = note(search, seen->importer, path, seen->listed);
@@ -268,6 +276,6 @@ struct err *script_stacks_create(struct symbolized *symbolized, struct arena *ar
 			err = name_of(&search, found[i], &found[i]);
 	}
 	if (!err)
-		*ret = (struct script_stacks){steal(&found)};
+		*ret = (struct script_stacks){steal(&found), search.runs_string};
 	return err;
 }

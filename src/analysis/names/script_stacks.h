@@ -16,6 +16,8 @@
  * the recording shows that they are packages: it has a frame of their __init__.py, or of the search
  * for them on the way to the module. Nothing is read from this machine's files.
  *
+ * And whose the code is that stands in no file, "<string>": of `python3 -c`, or of a function that
+ * had its text compiled, as dataclasses and namedtuple do.
  */
 #ifndef MALLOW_ANALYSIS_NAMES_SCRIPT_STACKS_H
 #define MALLOW_ANALYSIS_NAMES_SCRIPT_STACKS_H
@@ -30,6 +32,7 @@ struct script_stacks {
 	 * asked for.
 	 */
 	const char **imports;
+	bool runs_string; /* the program itself stands in "<string>" */
 };
 
 /*
@@ -42,5 +45,7 @@ void script_stacks_deinit(struct script_stacks *stacks);
 
 /* Whether the module is a part of Python's own code for `import`. */
 bool script_stacks_is_machinery(const char *module);
+/* Whether the module is a text that was compiled without a file. */
+bool script_stacks_is_string(const char *module);
 
 #endif

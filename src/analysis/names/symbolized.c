@@ -389,6 +389,17 @@ static struct err *fill_function(struct symbolized *symbolized,
 	return line->function ? NULL : err_no_memory();
 }
 
+/*
+ * Whether it is not the reader's own code. A text that the program had compiled while it ran counts
+ * for the line that runs it.
+ */
+static bool is_plumbing(const struct symbolized *symbolized, const struct named_frame *line)
+{
+	return plumbing_has(symbolized->plumbing, line) ||
+	       (line->script && !symbolized->scripts.runs_string &&
+		script_stacks_is_string(line->module));
+}
+
 /* Fills a line. module NULL: in no module. */
 static struct err *fill_line(struct symbolized *symbolized, const struct recorded_module *module,
 			     uint64_t pc, const struct symbol *symbol, struct named_frame *line)
@@ -419,7 +430,7 @@ static struct err *fill_line(struct symbolized *symbolized, const struct recorde
 	}
 	err = fill_function(symbolized, module, pc, line);
 	if (!err)
-		line->plumbing = plumbing_has(symbolized->plumbing, line);
+		line->plumbing = is_plumbing(symbolized, line);
 	return err;
 }
 
@@ -432,7 +443,7 @@ static struct err *fill_import(struct symbolized *symbolized, const char *module
 	line->function = line->raw_function = arena_format(&symbolized->arena, "import %s", module);
 	if (!line->function)
 		return err_no_memory();
-	line->plumbing = plumbing_has(symbolized->plumbing, line);
+	line->plumbing = is_plumbing(symbolized, line);
 	return NULL;
 }
 

@@ -83,6 +83,16 @@ def test_an_import_is_one_place(tool, recordings):
     assert not {"import colorsys", "import sched"} & {name.partition(" [")[0] for name in rows}
 
 
+def test_code_that_was_made_counts_for_its_caller(tool, recordings, mallow, tmp_path):
+    """Of dataclasses and named tuples; but what `python3 -c` runs is the program."""
+    assert "<string>" not in tool("report", "--by", "line", "--top", 1000, recordings[0]).stdout
+    rows = functions(tool, recordings[0])
+    assert rows["points [app.py]"]["calls"] > 6000 and rows["items [app.py]"]["calls"] > 6000
+    subprocess.run([mallow, "run", "-o", tmp_path / "c.mallow", PYTHON, "-c", "def f():\n  return [bytes(900)] * 9, bytes(70000)\nk = f()"],
+                   env=clean_environment(), capture_output=True, check=True, timeout=60)
+    assert "f [<string>]" in functions(tool, tmp_path / "c.mallow")
+
+
 def test_functions_that_are_named_alike(tool, recordings):
     """Each file has its row, and a difference compares those of one file."""
     rows = functions(tool, recordings[0])
