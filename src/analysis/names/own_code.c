@@ -1,17 +1,5 @@
 #include "analysis/names/own_code.h"
 
-#include <string.h>
-
-/*
- * Whether it is the interpreter of the scripts in the recording. It stands between each two of
- * their functions, and says nothing of what they do.
- */
-static bool is_interpreter(const struct named_frame *frame)
-{
-	return frame->beside_scripts && (strncmp(frame->module_name, "python", 6) == 0 ||
-					 strncmp(frame->module_name, "libpython", 9) == 0);
-}
-
 /* Takes the next frame outwards. true: it is own code. */
 static bool take_frame(struct own_code *code, const struct named_frame *frame, uint32_t node)
 {
@@ -28,7 +16,7 @@ static bool take_frame(struct own_code *code, const struct named_frame *frame, u
 		code->frame = frame;
 		code->node = node;
 	}
-	if (frame->has_symbol && !is_interpreter(frame))
+	if (frame->has_symbol && !named_frame_is_interpreter(frame))
 		code->call = frame;
 	code->inside++;
 	return false;

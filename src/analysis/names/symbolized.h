@@ -83,6 +83,16 @@ static inline const char *named_frame_file_name(const struct named_frame *frame)
 }
 
 /*
+ * Whether it is the interpreter of the scripts in the recording. It stands between each two of
+ * their functions, and says nothing of what they do.
+ */
+static inline bool named_frame_is_interpreter(const struct named_frame *frame)
+{
+	return frame->beside_scripts && (strncmp(frame->module_name, "python", 6) == 0 ||
+					 strncmp(frame->module_name, "libpython", 9) == 0);
+}
+
+/*
  * All lines of a frame, the innermost inlined function first. A script's import statement is a line
  * of its own, as if it were inlined in the function that it stands in (script_stacks.h):
  *

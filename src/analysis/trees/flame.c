@@ -146,6 +146,18 @@ static struct err *name_of_trunk(struct builder *builder, uint32_t first, uint32
 	return add_name(builder, text.data, nodes[last].frame, ret);
 }
 
+/*
+ * Whether a row is one node, or its ends are a script's function and a comprehension in it, which
+ * is called as the function.
+ */
+static bool is_one_name(const struct builder *builder, uint32_t first, uint32_t last)
+{
+	const struct tree_node *nodes = builder->groups.tree->nodes;
+
+	return first == last || (first && last && nodes[first].number == nodes[last].number &&
+				 nodes[first].frame->script);
+}
+
 /* Adds the node of a group. expand() gives it a name, and all that is about what is below it. */
 static struct err *add_node(struct builder *builder, const struct flame_group *group)
 {
@@ -243,9 +255,10 @@ static struct err *expand(struct builder *builder, const struct flame_group *gro
 	} while (!err && trunk.items);
 	if (err)
 		return err;
-	return parts < 2 ? name_of(builder, group->tree_node, &node->name)
-			 : name_of_trunk(builder, group->tree_node, last.tree_node, parts,
-					 &node->name);
+	return is_one_name(builder, group->tree_node, last.tree_node)
+		       ? name_of(builder, last.tree_node, &node->name)
+		       : name_of_trunk(builder, group->tree_node, last.tree_node, parts,
+				       &node->name);
 }
 
 /* --- the root --- */

@@ -69,7 +69,8 @@ static bool joins(const struct builder *builder, const struct label_line *line, 
 {
 	if (plumbing && run->plumbing)
 		return true;
-	return at && builder->shape.merge >= TREE_BY_FILE &&
+	return at &&
+	       (builder->shape.merge == TREE_BY_FILE || builder->shape.merge == TREE_BY_MODULE) &&
 	       builder->nodes.all.items[at].number == line->number;
 }
 
@@ -92,12 +93,27 @@ static bool step_back(struct builder *builder, const struct label_line *line, ui
 	return false;
 }
 
+/*
+ * Whether a folded line is a part of the function at *at, and no node: what the interpreter does
+ * for a script's function, and all that an import statement calls, which says whom it is for.
+ */
+static bool is_of_script(const struct builder *builder, const struct named_frame *frame,
+			 uint32_t at)
+{
+	const struct named_frame *function = at ? builder->nodes.all.items[at].frame : NULL;
+
+	return function && function->script && named_frame_is_own(function) &&
+	       (function->import || named_frame_is_interpreter(frame));
+}
+
 /* Steps from *at to the node of a line. folds: whether plumbing is folded in this stack. */
 static struct err *step(struct builder *builder, const struct label_line *line, uint32_t *at,
 			struct run *run, bool folds)
 {
 	bool plumbing = folds && line->frame->plumbing;
 
+	if (plumbing && is_of_script(builder, line->frame, *at))
+		return NULL;
 	if (joins(builder, line, *at, run, plumbing)) {
 		note_folded(&builder->nodes.all.items[*at], ++run->length);
 		return NULL;
@@ -258,7 +274,7 @@ struct err *tree_create_of_sites(const struct recording *recording, struct symbo
 				 const struct site *sites, uint32_t count, enum metric metric,
 				 enum tree_fold fold, struct tree **ret)
 {
-	const struct tree_shape shape = {.plumbing = fold == TREE_FOLDED};
+	const struct tree_shape shape = {.merge = TREE_BY_LABEL, .plumbing = fold == TREE_FOLDED};
 
 	return tree_create_shaped(recording, symbolized, sites, count, metric, &shape, ret);
 }

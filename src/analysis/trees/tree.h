@@ -36,13 +36,15 @@ enum tree_fold {
 	TREE_WHOLE,
 	/*
 	 * A run of plumbing in a stack (struct named_frame) is one node: that of its outermost
-	 * frame, the call that own code made. Stacks without own code are whole.
+	 * frame, the call that own code made. Stacks without own code are whole. What an
+	 * interpreter does for a script's function belongs to that function, and all that an import
+	 * statement calls to the statement.
 	 */
 	TREE_FOLDED,
 };
 
 enum tree_merge {
-	TREE_BY_FUNCTION, /* labels are those of frame_label.h */
+	TREE_BY_FUNCTION, /* labels are frame_label_of_function() */
 	TREE_BY_LINE,     /* the same, and file and line behind it */
 	/*
 	 * The file, or the module's file; of a frame without one its label. Frames in a row that
@@ -50,6 +52,7 @@ enum tree_merge {
 	 */
 	TREE_BY_FILE,
 	TREE_BY_MODULE,
+	TREE_BY_LABEL, /* labels are frame_label(), as in stack formats */
 };
 
 struct tree_shape {

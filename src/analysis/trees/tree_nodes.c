@@ -43,7 +43,10 @@ static void put_label(struct tree_labels *labels, const struct named_frame *fram
 		frame_label_text(&labels->buf, place);
 		return;
 	}
-	frame_label(&labels->buf, frame);
+	if (labels->merge == TREE_BY_LABEL)
+		frame_label(&labels->buf, frame);
+	else
+		frame_label_of_function(&labels->buf, frame);
 	if (labels->merge == TREE_BY_LINE && frame->file && frame->line) {
 		buf_char(&labels->buf, ' ');
 		frame_label_text(&labels->buf, frame->file);

@@ -9,6 +9,7 @@
 #include "hosted/cleanup.h"
 #include "hosted/compressor.h"
 #include "hosted/encode.h"
+#include "hosted/file_name.h"
 #include "hosted/intern.h"
 #include "server/page/page.h"
 #include "server/routes/route.h"
@@ -17,6 +18,9 @@
 
 /* Marks beyond are left out, evenly. */
 #define MARKS_MOST 16u
+
+/* What a question begins with that is for Python's recordings. */
+#define PYTHON "python "
 
 /* Rows of a page of sites, as in the questions, and how many pages at most. */
 #define PAGE       8000u
@@ -224,6 +228,14 @@ static struct err *put_lines(struct html_file *file, const char *line)
 	return err;
 }
 
+/* Whether the program is Python: isPython() of web/src/text/names.ts. */
+static bool is_python(const struct html_file *file)
+{
+	const char *name = file_name(recording_facts(file->dataset->recording)->program);
+
+	return strncmp(name, "python", 6) == 0 && name[6 + strspn(name + 6, ".0123456789")] == '\0';
+}
+
 /* Asks all questions of the page's list, a text with a line each, which is taken apart. */
 static struct err *put_answers(struct html_file *file, char *questions)
 {
@@ -234,8 +246,10 @@ static struct err *put_answers(struct html_file *file, char *questions)
 
 	for (char *line = strtok_r(questions, "\n", &rest); line && !err;
 	     line = strtok_r(NULL, "\n", &rest)) {
-		if (*line != '#')
-			err = put_lines(file, line);
+		bool python = strncmp(line, PYTHON, strlen(PYTHON)) == 0;
+
+		if (*line != '#' && (!python || is_python(file)))
+			err = put_lines(file, line + (python ? strlen(PYTHON) : 0));
 		if (options->progress)
 			options->progress(options->argument, (uint64_t)(line - questions), size);
 	}

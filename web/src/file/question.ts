@@ -39,8 +39,8 @@ export function keyOf({ path, params }: Question): string {
 	if (path === 'space' && params.end === '1') return keyOf({ path, params: { at: params.at ?? 'peak', by: 'function' } });
 	const words = Object.entries(params)
 		.filter(([name, value]) => !FORM[path]?.includes(name) && standard[name] !== value)
-		// The file has each graph with all folds, or with none.
-		.map(([name, value]) => `${name}=${path === 'flame' && name === 'fold' && value !== 'none' ? 'all' : value}`)
+		// The file has each graph with all folds, as the call tree has it, or with none.
+		.map(([name, value]) => `${name}=${path === 'flame' && name === 'fold' && value !== 'none' && value !== 'plumbing' ? 'all' : value}`)
 		.sort();
 	return [path, ...words].join(' ');
 }

@@ -33,7 +33,7 @@ export interface Place {
 
 /** Settings of single views that are part of the address. */
 export const VIEW_KEYS = [
-	'sort', 'order', 'by', 'root', 'node', 'focus', 'direction', 'merge', 'colour', 'sel', 'zoom', 'unfold', 'flames', 'find',
+	'sort', 'order', 'by', 'root', 'node', 'focus', 'direction', 'merge', 'colour', 'sel', 'zoom', 'unfold', 'flames', 'find', 'frames',
 	'show', 'late', 'tab', 'scale', 'calls', 'row', 'cell',
 ] as const;
 

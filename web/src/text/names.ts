@@ -230,6 +230,11 @@ export function afterScope(name: string): string {
 	return '';
 }
 
+const last = (path: string): string => path.slice(path.lastIndexOf('/') + 1);
+
+/** Whether a program is Python: is_python() of src/server/page/html_file.c. */
+export const isPython = (program: string): boolean => /^python[\d.]*$/.test(last(program));
+
 /** A regular expression for exactly this name. */
 export const exactly = (name: string): string => `^${name.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')}$`;
 

@@ -11,8 +11,8 @@ import { FLUID, Table, type Column } from '../components/table';
 import { notHere, liveTable, merged } from '../state/limits';
 import { measure } from '../state/measure';
 import { say } from '../state/say';
-import { conditions, dataPath, go, isDifference, place } from '../state/state';
-import { exactly, shortName } from '../text/names';
+import { conditions, dataPath, facts, go, isDifference, place } from '../state/state';
+import { exactly, isPython, shortName } from '../text/names';
 import { formatBytes, formatChange, formatCount, formatExact, formatPercent, formatTime } from '../text/units';
 import { metricWords, TEMPORARY, whenWords } from './moment_words';
 import { merge, type Merge } from './flame_query';
@@ -35,7 +35,25 @@ const MERGES: { value: Merge; text: string }[] = [
 	{ value: 'modules', text: 'modules' },
 ];
 
-const params = () => ({ ...conditions.value, metric: measure.value.flame, direction: way(), merge: merge(), columns: isDifference.value ? '' : 'all' });
+type Frames = 'own' | 'all';
+
+/* Between Python's functions stands the interpreter, so a reader of Python wants those folded. */
+const usual = (): Frames => (isPython(facts.value?.program ?? '') ? 'own' : 'all');
+
+const frames = (): Frames => {
+	const asked = place.value.view.frames;
+	return asked === 'own' || asked === 'all' ? asked : usual();
+};
+
+const FRAMES: { value: Frames; text: string; title: string }[] = [
+	{ value: 'own', text: 'own code', title: 'frames in a row that are no code of yours are one row, that of the outermost' },
+	{ value: 'all', text: 'all frames', title: 'a row for each frame' },
+];
+
+const params = () => ({
+	...conditions.value, metric: measure.value.flame, direction: way(), merge: merge(), fold: frames() === 'own' ? 'plumbing' : 'none',
+	columns: isDifference.value ? '' : 'all',
+});
 
 function NameCell({ row }: { row: TreeRow }) {
 	const { node, level, rest } = row;
@@ -47,13 +65,14 @@ function NameCell({ row }: { row: TreeRow }) {
 				{node.more ? `${formatCount(node.more)} more, each too small to show` : 'others'}
 			</span>
 		);
+	const name = shortName(node.name);
 	return (
 		<span style={indent} title={`${node.name}${node.module ? ` [${node.module}]` : ''}`}>
 			<span class="tree-sign" aria-hidden="true">
 				{opens(node) ? (row.node && openIds.has(node.id) ? '▾' : '▸') : '\u2003'}
 			</span>{' '}
-			<span class={`mono${node.plumbing ? ' muted' : ' tree-own'}`}>{shortName(node.name)}</span>
-			{node.module ? <span class="muted"> {node.module}</span> : null}
+			<span class={`mono${node.plumbing ? ' muted' : ' tree-own'}`}>{name}</span>
+			{node.module && !name.endsWith(node.module) ? <span class="muted"> {node.module}</span> : null}
 		</span>
 	);
 }
@@ -166,6 +185,7 @@ function Tree({ answer }: { answer: FlameAnswer }) {
 			<div class="view-bar">
 				<Switch<Way> label="below a function are" value={way()} choices={WAYS} onChange={(direction) => go({ view: { direction: direction === 'callees' ? '' : direction } })} />
 				<Switch<Merge> label="rows are" value={merge()} choices={MERGES.map((choice) => ({ ...choice, ...notHere(choice.value !== 'functions') }))} onChange={(value) => go({ view: { merge: value === 'functions' ? '' : value } })} />
+				<Switch<Frames> label="frames are" value={frames()} choices={FRAMES.map((choice) => ({ ...choice, ...notHere(choice.value === 'own' && usual() === 'all') }))} onChange={(value) => go({ view: { frames: value === usual() ? '' : value } })} />
 				<button type="button" onClick={() => setOpen(new Set(openAtFirst(root)))} title="as at the beginning">
 					close all
 				</button>
