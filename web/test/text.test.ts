@@ -6,6 +6,7 @@ import { sentenceParts } from '../src/text/sentence';
 import { firstRow, HEIGHT_MAX, scrollHeight, scrollTo } from '../src/components/window';
 import { addressText, lifetime, parseJump } from '../src/views/block_text';
 import { changeWords } from '../src/views/change_table';
+import { onlyOf } from '../src/views/flame_pane';
 import { conditionOf } from '../src/views/site_key';
 import examples from '../../tests/unit/short_names.def?raw';
 
@@ -48,6 +49,13 @@ test('files of one name are told apart', () => {
 	const paths = ['/srv/a/models.py', '/srv/b/models.py', '/usr/b/models.py', '/srv/app.py', 'models.py', '[python3.11]'];
 	expect([...tellApart(paths).values()]).toEqual(['a/models.py', 'srv/b/models.py', 'usr/b/models.py', 'app.py', 'models.py', '[python3.11]']);
 });
+
+test.each([
+	['load [users/models.py]', { function_regex: '^load$', module_regex: '(^|/)users/models\\.py$' }],
+	['main', { function_regex: '^main$' }],
+	['f(int*) [.part.0]', { function_regex: '^f\\(int\\*\\) \\[\\.part\\.0\\]$' }],
+	['operator new[](unsigned long) [libnew.so]', { function_regex: '^operator new\\[\\]\\(unsigned long\\)$', module_regex: '(^|/)libnew\\.so$' }],
+])('only stacks with %s', (label, conditions) => expect(onlyOf(label)).toEqual(conditions));
 
 test('a sentence with its amounts and names marked is the same sentence', () => {
 	const text = 'Most memory at 2.89 s: 83.4 MB live, of which 31.5 MB is one block of main (38 %).';

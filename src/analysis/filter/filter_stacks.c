@@ -1,5 +1,8 @@
 #include "analysis/filter/filter_stacks.h"
 
+#include <string.h>
+
+#include "analysis/names/frame_label.h"
 #include "analysis/names/own_code.h"
 #include "hosted/cleanup.h"
 #include "hosted/intern.h"
@@ -187,6 +190,24 @@ static bool passes(const struct stacks *stacks, const struct verdict *verdict)
 	       verdict->lines <= filter->conditions[FILTER_BACKTRACE_DEPTH_MAX].number;
 }
 
+/*
+ * *ret: whether what a stack is called after matches. A pattern that ends in a bracket means the
+ * module, too: rows of functions are named so.
+ */
+static struct err *search_called(struct stacks *stacks, const struct named_frame *frame, bool *ret)
+{
+	const char *pattern = stacks->filter->conditions[FILTER_ALLOCATED_BY].text;
+	size_t length = strlen(pattern);
+	cleanup(buf_deinit) struct buf label = BUF_EMPTY;
+	struct err *err = search(stacks, CALLED_AFTER, frame->function, ret);
+
+	if (err || *ret || length < 3 || strcmp(pattern + length - 3, "\\]$") != 0)
+		return err;
+	frame_label_of_function(&label, frame);
+	return buf_string(&label) ? search(stacks, CALLED_AFTER, label.data, ret)
+				  : buf_finish(&label);
+}
+
 /* Clears the bytes of stacks that are called after another function, or after none. */
 static struct err *keep_called(struct stacks *stacks, const uint32_t *all, uint32_t count,
 			       uint8_t *kept)
@@ -201,7 +222,7 @@ static struct err *keep_called(struct stacks *stacks, const uint32_t *all, uint3
 			continue;
 		err = own_code_of_stack(stacks->symbolized, all[i], &code);
 		if (!err && code.frame)
-			err = search(stacks, CALLED_AFTER, code.frame->function, &found);
+			err = search_called(stacks, code.frame, &found);
 		kept[i] = found;
 	}
 	return err;

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "analysis/names/frame_label.h"
 #include "analysis/names/function_name.h"
 #include "hosted/buf.h"
 #include "hosted/cleanup.h"
@@ -71,18 +72,47 @@ void finding_show_function(struct finding *finding, const struct picked_function
 	finding->inclusive = picked->inclusive;
 }
 
-struct err *finding_set_function(struct finding_search *search, struct finding *finding,
-				 const struct picked_function *picked)
+/* Adds the condition that a frame is in that source file. */
+static struct err *set_source(struct finding_search *search, struct finding *finding,
+			      const char *file)
 {
 	cleanup(buf_deinit) struct buf pattern = BUF_EMPTY;
 	const char *text;
 
-	finding_show_function(finding, picked);
-	if (!picked->frame)
-		return NULL;
-	function_pattern_put(&pattern, picked->frame->function,
-			     own_functions_is_overloaded(search->functions, picked->number));
+	buf_char(&pattern, '^');
+	put_escaped(&pattern, file, strlen(file));
+	buf_char(&pattern, '$');
 	text = buf_string(&pattern);
+	return finding_condition_text(finding, "source_regex",
+				      text ? arena_text(search->arena, text) : NULL);
+}
+
+struct err *finding_set_function(struct finding_search *search, struct finding *finding,
+				 const struct picked_function *picked)
+{
+	const struct named_frame *frame = picked->frame;
+	cleanup(buf_deinit) struct buf pattern = BUF_EMPTY, name = BUF_EMPTY;
+	const char *text;
+	bool overloaded;
+
+	finding_show_function(finding, picked);
+	if (!frame)
+		return NULL;
+	overloaded = own_functions_is_overloaded(search->functions, picked->number);
+	// Functions of scripts have their files to be told apart by.
+	if (overloaded && frame->script && picked->inclusive) {
+		struct err *err = set_source(search, finding, frame->file);
+
+		if (err)
+			return err;
+	}
+	if (overloaded && frame->script && !picked->inclusive)
+		frame_label_of_function(&name, frame);
+	else
+		buf_text(&name, frame->function);
+	if (buf_string(&name))
+		function_pattern_put(&pattern, name.data, overloaded);
+	text = name.failure ? NULL : buf_string(&pattern);
 	return finding_condition_text(finding,
 				      picked->inclusive ? "function_regex" : "allocated_by",
 				      text ? arena_text(search->arena, text) : NULL);

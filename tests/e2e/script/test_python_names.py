@@ -6,6 +6,7 @@ import subprocess
 import pytest
 
 from conftest import clean_environment
+from servers import Server
 
 PYTHON = "/usr/bin/python3"
 MODELS = """
@@ -103,3 +104,23 @@ def test_functions_that_are_named_alike(tool, recordings):
     assert "Row.__init__  users/models.py" in text and "Row.__init__  orders/models.py" in text
     changes = {row["name"]: row["change"] for row in json.loads(tool("diff", "--json", *recordings).stdout)["rows"]}
     assert changes[users] > 400 * 1000 and changes[orders] < -400 * 3000
+
+
+def test_each_row_can_be_asked_for(mallow, recordings):
+    """By its name in `allocated_by`, as the page's links do; the flame graph has it without the interpreter."""
+    server = Server(mallow, recordings[0])
+    try:
+        sums = server.json("/data/last/sums", by="function", count=12)
+        for row, key in enumerate(sums["key"]):
+            name = sums["keys"][0]["name"][key]
+            pattern = "^" + re.sub(r"[.*+?^${}()|\[\]\\]", r"\\\g<0>", name) + "$"
+            one = server.json("/data/last/sums", by="function", allocated_by=pattern)
+            assert one["all"]["total"] == sums["total"][row], name
+        flame = server.json("/data/last/flame", fold="plumbing", cut=0)
+        names = [flame["names"][name] for name in flame["name"]]
+        called = {(names[flame["parent"][i]], name) for i, name in enumerate(names) if i}
+        assert ("<module> [app.py]", "import decimal [app.py]") in called
+        assert ("load [users/models.py]", "Row.__init__ [users/models.py]") in called
+        assert not any(parent == "import decimal [app.py]" for parent, _ in called)
+    finally:
+        server.end()

@@ -7,6 +7,7 @@ import pytest
 from selenium.webdriver.common.keys import Keys
 
 from browser import PATIENCE
+from conftest import clean_environment
 from in_rounds import rounds  # noqa: F401
 from made_live import MadeLive
 from servers import Server
@@ -48,6 +49,42 @@ def test_call_tree(page, server):
     assert len(page.texts(".grid-row")) > 1
     page.open("#/tree?direction=callers")
     assert "register_label" in words(page, ".grid")
+
+
+PYTHON = """import decimal
+class Cache:
+    def fill(self):
+        self.rows = [bytes(900) + bytes([i % 256]) for i in range(3000)]
+cache = Cache()
+cache.fill()
+"""
+
+
+def test_python(browse, serve, mallow, tool, tmp_path):
+    """The reader's own functions, without the interpreter between them, in a file, too; links lead to them; their text is
+    there."""
+    (tmp_path / "app.py").write_text(PYTHON)
+    subprocess.run([mallow, "run", "-o", tmp_path / "r.mallow", "/usr/bin/python3", tmp_path / "app.py"],
+                   env=clean_environment(), capture_output=True, check=True, timeout=60)
+    page = browse(serve("--sources", tmp_path / "r.mallow"))
+    page.open("#/tree")
+    rows = [row.partition("\n")[0] for row in page.texts(".grid-row")]
+    sentence = page.text("h1")
+    at = next(i for i, row in enumerate(rows) if "<module> app.py" in row)
+    assert any("Cache.fill app.py" in row for row in rows[at:at + 3]) and "import decimal app.py" in " ".join(rows)
+    page.open("#/overview")
+    page.click("main a", "Cache.fill")
+    assert re.search(r"most: 2\.8\d MB", words(page, ".drawer"))
+    page.open("#/flame")
+    assert "below Cache.fill" in words(page)
+    page.open("#/source")
+    assert "self.rows = [bytes(900)" in page.text(".grid")
+    page.check()
+    tool("export", "--to", "html", "-o", tmp_path / "r.html", tmp_path / "r.mallow")
+    file = browse(f"file://{tmp_path}")
+    file.open("r.html#/tree")
+    assert file.text("h1") == sentence
+    file.check()
 
 
 @pytest.mark.long

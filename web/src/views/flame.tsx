@@ -19,7 +19,7 @@ import { exactly, shortName } from '../text/names';
 import { formatChange, formatCount, formatPercent, formatTime } from '../text/units';
 import { metricWords, momentWords, whenWords } from './moment_words';
 import { direction, flameParams, foldWords, MANY_ROWS, merge, type Direction, type Merge } from './flame_query';
-import { conditionsOf, FlamePane, FoundLine } from './flame_pane';
+import { conditionsOf, FlamePane, FoundLine, onlyOf, withoutOf } from './flame_pane';
 
 type FlameAnswer = Flame | FlameChange;
 
@@ -198,7 +198,7 @@ function Drawn({ graph, zoomed, whole }: { graph: Graph; zoomed: number; whole: 
 	const name = flame.names[flame.name[at]!] ?? 'all';
 	const zoom = (node: number) => {
 		setSelected(node);
-		setView({ root: node > 0 ? flame.id[node]! : '', node: node > 0 ? plainName(flame.names[flame.name[node]!]!) : '' });
+		setView({ root: node > 0 ? flame.id[node]! : '', node: node > 0 ? firstLabel(flame.names[flame.name[node]!]!) : '' });
 	};
 	useEffect(() => {
 		performance.mark('mallow:view');
@@ -279,7 +279,8 @@ function FoundInFile({ find, whole }: { find: string; whole: number }) {
 	);
 }
 
-const plainName = (name: string): string => name.split(' > ')[0]!.replace(/ \[[^\]]*\]$/, '');
+/* By which /flame knows a function: focus=. */
+const firstLabel = (name: string): string => name.split(' > ')[0]!;
 
 const countNames = (graph: Graph, find: string): number => {
 	const matches = matching(graph, find);
@@ -290,14 +291,14 @@ const countNames = (graph: Graph, find: string): number => {
 function useNodeKeys(graph: Graph, at: number, find: string, select: (node: number) => void): void {
 	useViewKeys((event) => {
 		const { flame } = graph;
-		const name = plainName(flame.names[flame.name[at]!]!);
+		const label = firstLabel(flame.names[flame.name[at]!]!);
 		const module = flame.modules[flame.name[at]!];
 		const own = place.value.conditions;
 		const keys: Record<string, () => void> = {
 			f: () => setView({ flames: place.value.view.flames === '1' ? '' : '1' }),
-			b: () => at > 0 && !inFile && setView({ direction: 'both', focus: name, root: '' }),
-			o: () => at > 0 && go({ conditions: { ...own, function_regex: exactly(name) }, view: { root: '' } }),
-			x: () => at > 0 && go({ conditions: { ...own, negative_function_regex: exactly(name) }, view: { root: '' } }),
+			b: () => at > 0 && !inFile && setView({ direction: 'both', focus: label, root: '' }),
+			o: () => at > 0 && go({ conditions: { ...own, ...onlyOf(label) }, view: { root: '' } }),
+			x: () => at > 0 && go({ conditions: { ...own, ...withoutOf(label) }, view: { root: '' } }),
 			X: () => at > 0 && module && go({ conditions: { ...own, negative_module_regex: `(^|/)${exactly(module).slice(1)}` }, view: { root: '' } }),
 			r: () => setView({ unfold: place.value.view.unfold === 'recursion' ? '' : 'recursion', root: '' }),
 			c: () => void copy(stackOf(graph, at), 'the stack'),
@@ -346,7 +347,7 @@ function BothWays({ name }: { name: string }) {
 				find={find}
 				zoomed={0}
 				selected={chosen}
-				onZoom={(node) => node > 0 && setView({ focus: plainName(graph.flame.names[graph.flame.name[node]!]!) })}
+				onZoom={(node) => node > 0 && setView({ focus: firstLabel(graph.flame.names[graph.flame.name[node]!]!) })}
 				onSelect={setChosen}
 				label={label}
 			/>

@@ -32,8 +32,23 @@ export function conditionsOf(name: string, merge: string): Params {
 	if (merge === 'modules') return { module_regex: exactly(first).replace('^', '(^|/)') };
 	if (merge === 'files') return { source_regex: exactly(first).replace('^', '(^|/)') };
 	if (merge === 'lines') return {};
-	return { function_regex: exactly(first) };
+	return onlyOf(name.split(' > ')[0]!);
 }
+
+/* A label's function and, behind it in brackets, its module, if that is not the program. */
+const partsOf = (label: string): [string, string | undefined] => {
+	const [, name, module] = /^(.+?)(?: \[([^\].][^\]]*)\])?$/s.exec(label) ?? [];
+	return [name ?? label, module];
+};
+
+/** The conditions for stacks that have a function. One frame has all of them, so the module tells functions of one name apart. */
+export function onlyOf(label: string): Record<string, string> {
+	const [name, module] = partsOf(label);
+	return { function_regex: exactly(name), ...(module ? { module_regex: `(^|/)${exactly(module).slice(1)}` } : {}) };
+}
+
+/** The condition for stacks that have no function of that name. */
+export const withoutOf = (label: string): Record<string, string> => ({ negative_function_regex: exactly(partsOf(label)[0]) });
 
 /* The moment of the peak, when the graph is of that: a part of it has the bytes of then, not those of its own peak. */
 function atPeak(column: string, chosen: Chosen): Params {
