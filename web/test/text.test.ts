@@ -1,6 +1,6 @@
 import './browser';
 import { describe, expect, test } from 'vitest';
-import { afterScope, exactly, shortName } from '../src/text/names';
+import { afterScope, exactly, programName, shortName } from '../src/text/names';
 import { fileName, tellApart } from '../src/components/site_name';
 import { sentenceParts } from '../src/text/sentence';
 import { firstRow, HEIGHT_MAX, scrollHeight, scrollTo } from '../src/components/window';
@@ -34,6 +34,13 @@ describe('short names', () => {
 		['std::map<a::b>::f', 'map<a::b>::f'],
 		['map<a::b>::f', ''],
 	])('%s without its first scope', (name, rest) => expect(afterScope(name)).toBe(rest));
+	test.each([
+		['/usr/bin/python3.11 -X dev -u app/main.py -m x', 'main.py'],
+		['/opt/python3 -m flask run', 'flask'],
+		['/usr/bin/python3.11 -c pass', 'python3.11'],
+		['/usr/bin/python3', 'python3'],
+		['/srv/pythonic app.py', 'pythonic'],
+	])('%s is called %s', (command, name) => expect(programName(command.split(' ')[0]!, command.split(' '))).toBe(name));
 	test('a pattern for exactly a name', () => expect('f(int*)').toMatch(new RegExp(exactly('f(int*)'))));
 });
 

@@ -68,6 +68,7 @@ def test_python(browse, serve, mallow, tool, tmp_path):
                    env=clean_environment(), capture_output=True, check=True, timeout=60)
     page = browse(serve("--sources", tmp_path / "r.mallow"))
     page.open("#/tree")
+    assert page.text(".recording b") == "app.py"
     rows = [row.partition("\n")[0] for row in page.texts(".grid-row")]
     sentence = page.text("h1")
     at = next(i for i, row in enumerate(rows) if "<module> app.py" in row)

@@ -10,7 +10,7 @@ import { fileFacts } from '../api/file';
 import { said } from '../state/say';
 import { formatBytes } from '../text/units';
 import { facts, linkTo, place, summary } from '../state/state';
-import { baseName } from '../components/site_name';
+import { programName } from '../text/names';
 import { OverviewHead } from '../views/overview';
 import { VIEWS } from '../views/views';
 import { Chips } from './chips';
@@ -103,10 +103,10 @@ function skip(event: Event): void {
 
 export function Frame() {
 	useKeys();
-	const program = facts.value?.program;
+	const program = facts.value?.program ? programName(facts.value.program, facts.value.arguments) : null;
 	const live = liveBytes.value;
 	useEffect(() => {
-		const name = program ? `${baseName(program)} · mallow` : 'mallow';
+		const name = program ? `${program} · mallow` : 'mallow';
 		document.title = live === null ? name : `${formatBytes(live)} · ${name}`;
 	}, [program, live]);
 	return (

@@ -10,6 +10,7 @@ import { facts, go, linkTo, place, recordings } from '../state/state';
 import { theme, toggleTheme } from '../state/theme';
 import { formatCount, formatTime } from '../text/units';
 import { baseName } from '../components/site_name';
+import { programName } from '../text/names';
 import { showHelp } from './help';
 import { chooseRecording } from './recordings';
 import { Search } from './search';
@@ -32,14 +33,15 @@ function RecordingName() {
 	if (!shown) return null;
 	const words = merged.value ? `${formatCount(family.value.length)} processes · ${formatTime(shown.duration_s * 1e9)} · ${formatCount(shown.allocations)} allocations` : `pid ${shown.pid} · ${formatTime(shown.duration_s * 1e9)} · ${formatCount(shown.allocations)} allocation${shown.allocations === 1 ? '' : 's'}`;
 	const list = recordings.value ?? [];
+	const name = shown.program ? programName(shown.program, shown.arguments) : UNNAMED;
 	return (
 		<span class="recording" title={shown.arguments.join(' ')}>
 			{list.length > 1 ? (
 				<button type="button" title="the recordings" aria-haspopup="dialog" onClick={chooseRecording}>
-					<b>{baseName(shown.program ?? UNNAMED)} ▾</b>
+					<b>{name} ▾</b>
 				</button>
 			) : (
-				<b>{baseName(shown.program ?? UNNAMED)}</b>
+				<b>{name}</b>
 			)}{' '}
 			<span class="muted recording-words">{words}</span>
 		</span>

@@ -235,6 +235,18 @@ const last = (path: string): string => path.slice(path.lastIndexOf('/') + 1);
 /** Whether a program is Python: is_python() of src/server/page/html_file.c. */
 export const isPython = (program: string): boolean => /^python[\d.]*$/.test(last(program));
 
+/** What a program is called: of an interpreter, the script or module that it runs. words: its arguments. */
+export function programName(program: string, words: string[]): string {
+	if (!isPython(program)) return last(program);
+	for (let i = 1; i < words.length && words[i] !== '-c' && words[i] !== '-'; i++) {
+		const word = words[i]!;
+		if (word === '-m') return words[i + 1] ?? last(program);
+		if (word === '-X' || word === '-W') i++;
+		else if (!word.startsWith('-')) return last(word);
+	}
+	return last(program);
+}
+
 /** A regular expression for exactly this name. */
 export const exactly = (name: string): string => `^${name.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')}$`;
 
