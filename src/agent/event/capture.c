@@ -66,7 +66,7 @@ never_inline bool capture_slow(struct thread *thread, const struct unwind_state 
 	if (config.value[SETTING_UNWINDER] == SETTING_UNWINDER_FAST)
 		return capture_cached(thread, state) || capture_plain_slow(thread, state);
 	script_stack_clear(thread->script);
-	return (python_frames && capture_script_slow(thread, state)) ||
+	return (script_frames && capture_script_slow(thread, state)) ||
 	       capture_plain_slow(thread, state);
 }
 

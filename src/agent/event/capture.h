@@ -29,7 +29,7 @@ static inline __attribute__((always_inline)) bool capture_cached(struct thread *
 {
 	enum unwind_end end;
 
-	if (unlikely(python_frames) && capture_script_slow(thread, state))
+	if (unlikely(script_frames) && capture_script_slow(thread, state))
 		return true;
 	end = stack_cache_capture(&thread->stack, state, &thread->bounds);
 	if (likely(end == UNWIND_COMPLETE))

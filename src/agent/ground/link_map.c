@@ -1,5 +1,6 @@
 #include "agent/ground/link_map.h"
 
+#include <dlfcn.h>
 #include <elf.h>
 #include <errno.h>
 #include <link.h>
@@ -229,7 +230,15 @@ void *link_map_find_first(const char *symbol)
 	return NULL;
 }
 
-bool link_map_find_symbol(const char *symbol, uint64_t *start, uint64_t *end)
+/* A symbol of an object that defines it. */
+struct defined {
+	const struct link_map *map; /* NULL: none does */
+	const ElfW(Sym) * symbol;
+	uint64_t bias; /* to be added to st_value */
+};
+
+/* The first one of the program, our library left out. */
+static struct defined find_defined(const char *name)
 {
 	for (const struct link_map *map = objects_of_program(); map; map = map->l_next) {
 		struct object_symbols symbols;
@@ -238,16 +247,37 @@ bool link_map_find_symbol(const char *symbol, uint64_t *start, uint64_t *end)
 		if (map->l_ld == _DYNAMIC || is_kernels(map))
 			continue;
 		symbols = object_symbols_of(map);
-		i = object_symbols_next(&symbols, symbol, 0);
+		i = object_symbols_next(&symbols, name, 0);
 		while (i && symbols.table[i].st_shndx == SHN_UNDEF)
-			i = object_symbols_next(&symbols, symbol, i);
-		if (!i)
-			continue;
-		*start = symbols.bias + symbols.table[i].st_value;
-		*end = *start + symbols.table[i].st_size;
-		return true;
+			i = object_symbols_next(&symbols, name, i);
+		if (i)
+			return (struct defined){map, &symbols.table[i], symbols.bias};
 	}
-	return false;
+	return (struct defined){0};
+}
+
+bool link_map_find_symbol(const char *name, uint64_t *start, uint64_t *end)
+{
+	struct defined found = find_defined(name);
+
+	if (!found.map)
+		return false;
+	*start = found.bias + found.symbol->st_value;
+	*end = *start + found.symbol->st_size;
+	return true;
+}
+
+uint64_t link_map_thread_variable(const char *name)
+{
+	typedef int information(void *object, int request, void *ret);
+	information *ask = (information *)link_map_find_first("dlinfo");
+	struct defined found = find_defined(name);
+	char *block = NULL;
+
+	if (!found.map || ELF64_ST_TYPE(found.symbol->st_info) != STT_TLS || !ask ||
+	    ask((void *)(uintptr_t)found.map, RTLD_DI_TLS_DATA, &block) != 0 || !block)
+		return 0;
+	return (uintptr_t)block + found.symbol->st_value;
 }
 
 void *link_map_find_in(const char *file_name, const char *symbol)

@@ -33,6 +33,9 @@ void *link_map_find_first(const char *symbol);
  */
 bool link_map_find_symbol(const char *symbol, uint64_t *start, uint64_t *end);
 
+/* The calling thread's copy of a thread-local variable. 0: there is none, or glibc does not say. */
+uint64_t link_map_thread_variable(const char *symbol);
+
 /* The function in the first object whose file name begins with file_name. NULL: there is none. */
 void *link_map_find_in(const char *file_name, const char *symbol);
 

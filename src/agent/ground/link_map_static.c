@@ -69,6 +69,11 @@ bool link_map_find_symbol(const char *symbol, uint64_t *start, uint64_t *end)
 	return false;
 }
 
+uint64_t link_map_thread_variable(const char *name)
+{
+	return 0;
+}
+
 /* Used only to ask whether malloc is glibc's, and whether operators are libstdc++'s. */
 void *link_map_find_in(const char *file_name, const char *symbol)
 {

@@ -7,7 +7,7 @@
 #include "agent/life/thread.h"
 #include "agent/patch/patch.h"
 #include "agent/record/modules.h"
-#include "agent/script/python.h"
+#include "agent/script/script_find.h"
 
 static const struct link_map_redirection redirections[] = {
 #define HOOK(name, symbol, type, parameters)                                                       \
@@ -48,6 +48,6 @@ void hooks_libraries_come_slow(void)
 	if (!real.new &&link_map_passes_by("_Znw" CXX_SIZE))
 		redirect_libraries();
 	patch_look();
-	python_find(true);
+	script_find(true);
 	thread_do(tell_libraries);
 }

@@ -14,7 +14,7 @@
 #include "agent/life/process_end.h"
 #include "agent/life/signal_chain.h"
 #include "agent/life/thread.h"
-#include "agent/script/python.h"
+#include "agent/script/script_find.h"
 #include "agent/record/fact_record.h"
 
 extern char **environ __attribute__((weak));
@@ -296,7 +296,7 @@ static __attribute__((constructor)) void library_begins(void)
 	if (process_state() == PROCESS_NEW && (!toggle_is_off() || process_settle_toggle_slow()))
 		thread_begin_slow(false);
 	if (process_read_settings()) {
-		python_find(false);
+		script_find(false);
 		python_pools_begin();
 	}
 	signal_chain_begin();

@@ -17,7 +17,6 @@
 #include "agent/record/fact_record.h"
 #include "agent/record/recording.h"
 #include "agent/script/frame_ids.h"
-#include "agent/script/python_code.h"
 #include "agent/script/script_stack.h"
 
 #define PATH_MAX_ 1024
@@ -278,7 +277,8 @@ static uint32_t file_of(struct thread *thread, const struct script_place *place)
 {
 	struct modules *modules = &recording->modules;
 	const struct unwind_module module = {0};
-	size_t size = python_text(&thread->bounds, place->file, scratch.path, PATH_MAX_ - 1);
+	size_t size = script_runtime->text(&thread->bounds, place->code, SCRIPT_FILE, scratch.path,
+					   PATH_MAX_ - 1);
 	uint64_t key;
 	uint32_t id;
 
@@ -313,8 +313,8 @@ static uint32_t define_script(struct thread *thread, uint64_t pc)
 	fact_record_add(&record, file);
 	fact_record_add(&record, TRACE_FRAME_SCRIPT);
 	fact_record_add(&record, place.line);
-	record.text_size = python_text(&thread->bounds, place.name, (char *)scratch.text,
-				       sizeof(scratch.text));
+	record.text_size = script_runtime->text(&thread->bounds, place.code, SCRIPT_FUNCTION,
+						(char *)scratch.text, sizeof(scratch.text));
 	if (!fact_record_write(thread, &record))
 		return 0;
 	frame_ids_add(script_ids, pc, id);

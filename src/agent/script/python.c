@@ -1,13 +1,9 @@
 #include "agent/script/python.h"
 
-#include "agent/ground/config.h"
-#include "agent/ground/link_map.h"
-#include "agent/ground/log.h"
-#include "agent/ground/next_functions.h"
-#include "agent/unwind/stack_bounds.h"
+#include "agent/script/python_code.h"
 #include "base/compiler.h"
 
-#define NONE PYTHON_NONE
+#define NONE SCRIPT_NONE
 
 /* clang-format off */
 static const struct python_layout layouts[] = {
@@ -26,14 +22,20 @@ static const struct python_layout layouts[] = {
  * threads run without the lock. */
 #define COOKIE "xdebugpy"
 
+/* So much is read of things. */
+#define FRAME_SIZE(layout) ((layout)->minor >= 11 ? 80u : 112u)
+#define STATE_SIZE         128u
+#define MARKER_SIZE        24u
+
+#define SHIM 3 /* a frame's owner, at least: it is no frame of a function */
+
 const struct python_layout *python_layout;
-uint8_t python_frames;
+static struct script_runtime runtime;
 
 /* A function of the interpreter's without arguments. */
 typedef uint64_t question(void);
 
 static question *this_state, *is_finalizing;
-static uint64_t loop_start, loop_end;
 
 static const struct python_layout *layout_of(unsigned minor)
 {
@@ -43,98 +45,31 @@ static const struct python_layout *layout_of(unsigned minor)
 	return NULL;
 }
 
-static uint64_t symbol(const char *name)
-{
-	uint64_t start, end;
-
-	return link_map_find_symbol(name, &start, &end) ? start : 0;
-}
-
 /*
  * The version, by a variable since 3.11. Those before have only a function for it, which writes to
  * memory of its own: which functions there are tells them apart. 0: none that is known.
  */
 static unsigned minor_version(void)
 {
-	uint64_t version = symbol("Py_Version");
+	uint64_t version = script_symbol("Py_Version");
 
 	if (version)
-		return python_half(version, 0) >> 24 == 3 ? python_half(version, 0) >> 16 & 255 : 0;
-	if (symbol("PyIter_Send"))
+		return script_half(version, 0) >> 24 == 3 ? script_half(version, 0) >> 16 & 255 : 0;
+	if (script_symbol("PyIter_Send"))
 		return 10;
-	return symbol("PyObject_CallNoArgs") ? 9 : 0;
+	return script_symbol("PyObject_CallNoArgs") ? 9 : 0;
 }
 
 static bool is_free_threaded(unsigned minor)
 {
-	uint64_t runtime = minor >= 13 ? symbol("_PyRuntime") : 0;
+	uint64_t at = minor >= 13 ? script_symbol("_PyRuntime") : 0;
 
-	return runtime && python_word(runtime, 0) == bytes_u64((const uint8_t *)COOKIE) &&
-	       python_word(runtime, 16) != 0;
+	return at && script_word(at, 0) == bytes_u64((const uint8_t *)COOKIE) &&
+	       script_word(at, 16) != 0;
 }
 
-static void say_unknown(const char *what)
+static bool state_of(bool first, uint64_t *state)
 {
-	if (config_is_child() || !config.value[SETTING_SCRIPT_FRAMES])
-		return;
-	log_start(SETTING_LOG_ERROR);
-	log_string("Python's functions and lines are not shown: ");
-	log_string(what);
-	log_end();
-}
-
-/* Whether the loader has bound the interpreter's object, after which it can be found by address. */
-static bool is_bound(void)
-{
-	struct unwind_module module;
-
-	if (!unwind_module_at((uintptr_t)this_state, &module))
-		return false;
-	__atomic_store_n(&python_frames, PYTHON_SHOWN, __ATOMIC_RELEASE);
-	return true;
-}
-
-void python_find(bool opening)
-{
-	static uint32_t looked; // 1: an interpreter was found, known or not
-	uint64_t state;
-	unsigned minor;
-
-	if (__atomic_load_n(&looked, __ATOMIC_RELAXED))
-		return;
-	state = symbol("PyGILState_GetThisThreadState");
-	if (!state || __atomic_exchange_n(&looked, 1, __ATOMIC_RELAXED))
-		return;
-	minor = minor_version();
-	if (sizeof(void *) != 8 || BYTES_BIG_ENDIAN)
-		return say_unknown("this machine is not known");
-	if (!layout_of(minor))
-		return say_unknown("this version of it is not known");
-	if (opening && !real.dl_find_object)
-		return say_unknown("it was opened late, and this C library says nothing of it");
-	if (is_free_threaded(minor))
-		return say_unknown("this build of it has no lock (free-threaded)");
-	this_state = (question *)(uintptr_t)state;
-	is_finalizing =
-		(question *)(uintptr_t)symbol(minor >= 13 ? "Py_IsFinalizing" : "_Py_IsFinalizing");
-	if (minor == 9)
-		link_map_find_symbol("_PyEval_EvalFrameDefault", &loop_start, &loop_end);
-	__atomic_store_n(&python_layout, layout_of(minor), __ATOMIC_RELEASE);
-	if (config.value[SETTING_SCRIPT_FRAMES])
-		__atomic_store_n(&python_frames, opening ? PYTHON_UNBOUND : PYTHON_SHOWN,
-				 __ATOMIC_RELEASE);
-}
-
-bool python_is_loop(uint64_t pc)
-{
-	return pc - 1 - loop_start < loop_end - loop_start;
-}
-
-bool python_state(bool first, uint64_t *state)
-{
-	if (unlikely(__atomic_load_n(&python_frames, __ATOMIC_ACQUIRE) == PYTHON_UNBOUND) &&
-	    !is_bound())
-		return false;
 	// Whoever finalises is the first thread, nearly always.
 	if (!first && is_finalizing && (uint32_t)is_finalizing())
 		return false;
@@ -142,8 +77,129 @@ bool python_state(bool first, uint64_t *state)
 	return *state != 0;
 }
 
-bool python_can_read(const struct unwind_stack *stack, uint64_t address, uint64_t size)
+static struct script_chain chain_of(const struct unwind_stack *stack, uint64_t state)
 {
-	return address % sizeof(void *) == 0 && address >= STACK_PAGE && address < UINT64_MAX / 2 &&
-	       stack_bounds_can_read(stack, address, address + size);
+	const struct python_layout *layout = python_layout;
+	uint64_t frame = script_word(state, layout->state_frame);
+
+	if (layout->current != NONE)
+		frame = script_can_read(stack, frame, MARKER_SIZE)
+				? script_word(frame, layout->current)
+				: 0;
+	return (struct script_chain){.top = frame};
+}
+
+/* A code reference, without the tags that 3.14 keeps in its low bits. */
+static uint64_t code_of(const struct python_layout *layout, uint64_t frame)
+{
+	return script_word(frame, layout->code) & ~UINT64_C(3);
+}
+
+/*
+ * Where a frame is in its code, as bytes from the start of the bytecode. -1, -2: before its first
+ * instruction.
+ */
+static int32_t offset_of(const struct python_layout *layout, uint64_t frame, uint64_t code)
+{
+	if (layout->instr_kind == PYTHON_POINTER)
+		return (int32_t)(script_word(frame, layout->instr) - code -
+				 (uint64_t)layout->bytecode);
+	return (int32_t)script_half(frame, layout->instr) *
+	       (layout->instr_kind == PYTHON_UNITS ? 2 : 1);
+}
+
+static enum script_kind identify(const struct unwind_stack *stack, struct script_codes *codes,
+				 uint64_t frame, uint64_t *hash)
+{
+	const struct python_layout *layout = python_layout;
+	uint64_t code;
+
+	*hash = 0;
+	if (layout->owner != NONE && script_byte(frame, layout->owner) >= SHIM)
+		return SCRIPT_LOOP;
+	code = code_of(layout, frame);
+	*hash = code ? python_code_hash(stack, codes, code) : 0;
+	if (!*hash)
+		return SCRIPT_UNREADABLE;
+	// The interpreter's own, which cleans up behind a constructor (3.12).
+	if (unlikely(script_word(code, layout->file) == script_word(code, layout->name) &&
+		     !script_half(code, layout->first_line)))
+		*hash = 0;
+	else
+		*hash = script_place_hash(*hash, (uint32_t)offset_of(layout, frame, code));
+	return SCRIPT_LOOP;
+}
+
+static uint32_t line(const struct unwind_stack *stack, struct script_codes *codes,
+		     struct script_lines *lines, uint64_t frame)
+{
+	uint64_t code = code_of(python_layout, frame);
+
+	return python_code_line(stack, code, python_code_hash(stack, codes, code),
+				offset_of(python_layout, frame, code), lines);
+}
+
+static size_t text(const struct unwind_stack *stack, uint64_t code, enum script_text text, char *to,
+		   size_t room)
+{
+	return python_text(
+		stack,
+		script_word(code, text == SCRIPT_FILE ? python_layout->file : python_layout->name),
+		to, room);
+}
+
+static void set_runtime(const struct python_layout *layout)
+{
+	bool has_shims = layout->owner != NONE;
+
+	runtime = (struct script_runtime){
+		.code = layout->code,
+		.instr = layout->instr,
+		.link = layout->previous,
+		.instr_bits = layout->instr_kind == PYTHON_POINTER ? UINT64_MAX : UINT32_MAX,
+		// Of versions without such a byte each frame is a run, whatever another one says.
+		.mark = has_shims               ? layout->owner
+			: layout->entry != NONE ? layout->entry
+						: layout->previous,
+		.frame_size = FRAME_SIZE(layout),
+		.same = layout->lines,
+		.end_mark = has_shims ? SHIM : layout->entry != NONE,
+		.end_is_beyond = has_shims,
+		.state_marker = layout->state_marker,
+		.marker_previous = layout->marker_previous,
+		.marker_frame = layout->current,
+		.marker_size = MARKER_SIZE,
+		.has_loop = layout->minor == 9,
+		.state = state_of,
+		.state_size = STATE_SIZE,
+		.chain = chain_of,
+		.identify = identify,
+		.line = line,
+		.text = text,
+	};
+}
+
+struct script_found python_look(bool opening)
+{
+	struct script_found found = {.code = script_symbol("PyGILState_GetThisThreadState")};
+	unsigned minor = found.code ? minor_version() : 0;
+
+	(void)opening;
+	if (!found.code)
+		return found;
+	if (!layout_of(minor))
+		found.why_not = "this version of it is not known";
+	else if (is_free_threaded(minor))
+		found.why_not = "this build of it has no lock (free-threaded)";
+	if (found.why_not || !SCRIPT_MACHINE)
+		return found;
+	this_state = (question *)(uintptr_t)found.code;
+	is_finalizing = (question *)(uintptr_t)script_symbol(minor >= 13 ? "Py_IsFinalizing"
+									 : "_Py_IsFinalizing");
+	if (minor == 9)
+		script_set_loop("_PyEval_EvalFrameDefault");
+	set_runtime(layout_of(minor));
+	found.runtime = &runtime;
+	__atomic_store_n(&python_layout, layout_of(minor), __ATOMIC_RELEASE);
+	return found;
 }

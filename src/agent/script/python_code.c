@@ -1,5 +1,6 @@
 #include "agent/script/python_code.h"
 
+#include "agent/script/python.h"
 #include "agent/unwind/stack_bounds.h"
 
 #include "base/compiler.h"
@@ -13,6 +14,7 @@
 
 #define TEXT_MAX  65536
 #define TABLE_MAX (1u << 20)
+#define CODE_SIZE 144u /* so much is read of a code object */
 
 /* A string's characters, in memory that can be read. */
 struct characters {
@@ -27,11 +29,11 @@ static struct characters characters_of(const struct python_layout *layout,
 	struct characters ret = {0};
 	uint32_t state;
 
-	if (!python_can_read(stack, object, STRING_SIZE))
+	if (!script_can_read(stack, object, STRING_SIZE))
 		return ret;
-	state = python_half(object, STATE_OFFSET);
+	state = script_half(object, STATE_OFFSET);
 	ret.width = state >> 2 & 7;
-	ret.count = python_word(object, LENGTH_OFFSET);
+	ret.count = script_word(object, LENGTH_OFFSET);
 	// Of the names of code objects all are compact: the characters lie behind the head.
 	if (!(state >> 5 & 1) || (ret.width != 1 && ret.width != 2 && ret.width != 4))
 		return ret;
@@ -48,11 +50,11 @@ static struct characters characters_of(const struct python_layout *layout,
 static const uint8_t *table_of(const struct python_layout *layout, const struct unwind_stack *stack,
 			       uint64_t code, uint64_t *size)
 {
-	uint64_t object = python_word(code, layout->lines);
+	uint64_t object = script_word(code, layout->lines);
 
-	if (!python_can_read(stack, object, BYTES_OFFSET))
+	if (!script_can_read(stack, object, BYTES_OFFSET))
 		return NULL;
-	*size = python_word(object, LENGTH_OFFSET);
+	*size = script_word(object, LENGTH_OFFSET);
 	if (*size > TABLE_MAX)
 		return NULL;
 	object += BYTES_OFFSET;
@@ -71,25 +73,18 @@ static bool add_text(XXH64_state_t *hash, struct characters characters)
 	return true;
 }
 
-never_inline uint64_t python_code_hash_slow(const struct python_layout *layout,
-					    const struct unwind_stack *stack, uint64_t code,
-					    struct python_code pair[2])
+static never_inline uint64_t hash_slow(const struct unwind_stack *stack, struct script_codes *codes,
+				       const struct script_code_words *words, uint64_t code)
 {
-	struct python_code *known = pair;
+	const struct python_layout *layout = python_layout;
+	struct script_code *known;
 	XXH64_state_t hash;
 	const uint8_t *table;
 	uint64_t size = 0;
 
-	if (known->address != code)
-		pair[1] = *known;
-	known->address = 0;
-	if (!python_can_read(stack, code, PYTHON_CODE_SIZE))
+	if (!script_can_read(stack, code, CODE_SIZE))
 		return 0;
-	known->file = python_word(code, layout->file);
-	known->name = python_word(code, layout->name);
-	known->lines = python_word(code, layout->lines);
-	known->first_line = python_half(code, layout->first_line);
-	known->version = layout->version == PYTHON_NONE ? 0 : python_half(code, layout->version);
+	known = script_codes_learn(words, codes, code);
 	XXH64_reset(&hash, known->first_line);
 	table = table_of(layout, stack, code, &size);
 	if (!add_text(&hash, characters_of(layout, stack, known->file)) ||
@@ -97,8 +92,23 @@ never_inline uint64_t python_code_hash_slow(const struct python_layout *layout,
 		return 0;
 	XXH64_update(&hash, table, size);
 	known->hash = XXH64_digest(&hash) | 1;
-	known->address = code;
 	return known->hash;
+}
+
+uint64_t python_code_hash(const struct unwind_stack *stack, struct script_codes *codes,
+			  uint64_t code)
+{
+	const struct python_layout *layout = python_layout;
+	const struct script_code_words words = {
+		.file = layout->file,
+		.name = layout->name,
+		.lines = layout->lines,
+		.first_line = layout->first_line,
+		.version = layout->version,
+	};
+	uint64_t hash = script_codes_find(&words, codes, code);
+
+	return likely(hash) ? hash : hash_slow(stack, codes, &words, code);
 }
 
 /* A number of a table since 3.11: six bits a byte, the lowest first, bit 6 says that more follow.
@@ -132,7 +142,7 @@ static int32_t signed_number(const uint8_t **at, const uint8_t *end)
  * Since 3.11: a head, and bytes that depend on its kind (Objects/locations.md).
  */
 static uint32_t line_by_locations(const uint8_t *table, const uint8_t *end, int32_t offset,
-				  struct python_lines *from)
+				  struct script_lines *from)
 {
 	const uint8_t *at = table + from->at;
 
@@ -166,7 +176,7 @@ static uint32_t line_by_locations(const uint8_t *table, const uint8_t *end, int3
  * 3.10: pairs of a length in bytes and a step in lines, -128: no line (Objects/lnotab_notes.txt).
  */
 static uint32_t line_by_ranges(const uint8_t *table, const uint8_t *end, int32_t offset,
-			       struct python_lines *from)
+			       struct script_lines *from)
 {
 	for (const uint8_t *at = table + from->at; end - at >= 2; at += 2) {
 		int8_t step = (int8_t)at[1];
@@ -183,7 +193,7 @@ static uint32_t line_by_ranges(const uint8_t *table, const uint8_t *end, int32_t
 
 /* 3.9: pairs of steps in bytes and in lines. */
 static uint32_t line_by_steps(const uint8_t *table, const uint8_t *end, int32_t offset,
-			      struct python_lines *from)
+			      struct script_lines *from)
 {
 	for (const uint8_t *at = table + from->at; end - at >= 2; at += 2) {
 		if (from->next + at[0] > offset)
@@ -195,19 +205,20 @@ static uint32_t line_by_steps(const uint8_t *table, const uint8_t *end, int32_t 
 	return from->line;
 }
 
-uint32_t python_code_line(const struct python_layout *layout, const struct unwind_stack *stack,
-			  uint64_t code, uint64_t hash, int32_t offset, struct python_lines *from)
+uint32_t python_code_line(const struct unwind_stack *stack, uint64_t code, uint64_t hash,
+			  int32_t offset, struct script_lines *from)
 {
+	const struct python_layout *layout = python_layout;
 	uint64_t size = 0;
 	const uint8_t *table = table_of(layout, stack, code, &size);
 
 	if (offset < 0) // it has not begun
-		return python_half(code, layout->first_line);
+		return script_half(code, layout->first_line);
 	if (!table)
 		return 0;
 	if (from->code != hash || offset < from->next || from->at > size)
-		*from = (struct python_lines){.code = hash,
-					      .line = python_half(code, layout->first_line)};
+		*from = (struct script_lines){.code = hash,
+					      .line = script_half(code, layout->first_line)};
 	if (layout->minor >= 11)
 		return line_by_locations(table, table + size, offset, from);
 	return layout->minor == 10 ? line_by_ranges(table, table + size, offset, from)

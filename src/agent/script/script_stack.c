@@ -4,7 +4,8 @@
 #include "agent/ground/own_pages.h"
 #include "agent/ground/state.h"
 #include "agent/script/frame_ids.h"
-#include "agent/script/python_code.h"
+#include "agent/script/script_codes.h"
+#include "agent/script/script_find.h"
 #include "agent/unwind/leaf_cache.h"
 #include "base/compiler.h"
 #include "trace/format.h"
@@ -14,16 +15,18 @@
 #define PLACES       256u   /* a power of two */
 #define NATIVE_LEAST 4096u
 #define MARKERS_MAX  64u /* one after the other that runs nothing */
+#define CALLERS      32u
 
 /* A frame of the chain, as it was read last. */
 struct script_frame {
-	uint64_t address, code, instr, previous;
-	uint64_t lines;  /* the code's table of them */
-	uint64_t pc;     /* TRACE_PC_SCRIPT and a hash; 0: it has no function, and is not shown */
-	uint32_t id;     /* in the recording; 0: not known */
-	uint8_t mark;    /* see mark_offset() */
-	bool ends_run;   /* the outermost frame of a run, or its shim */
-	uint32_t unseen; /* how many of those outside of it are not shown */
+	uint64_t address, code, instr, link;
+	uint64_t same;    /* what tells its code object from another one there */
+	uint64_t mark_at; /* where its mark lies */
+	uint64_t pc;      /* TRACE_PC_SCRIPT and a hash; 0: it has no function, and is not shown */
+	uint32_t id;      /* in the recording; 0: not known */
+	uint8_t mark;     /* by which runs end */
+	bool ends_run;    /* the outermost frame of a run, or its shim */
+	uint32_t unseen;  /* how many of those outside of it are not shown */
 };
 
 /* Frames that one native frame runs. */
@@ -31,11 +34,13 @@ struct script_run {
 	uint64_t marker;
 	uint32_t first, count; /* in script_stack.frames */
 	uint32_t native;       /* its native frame; 0: not found */
+	uint32_t found;        /* the same, of runtimes with a loop, while it is looked for */
 	uint32_t merged;       /* how many of its frames the merged stack shows */
 };
 
 struct script_stack {
-	uint64_t interpreter;        /* the state of the thread there; it can be read */
+	uint64_t interpreter; /* the state of the thread there; it can be read */
+	struct script_chain chain;
 	struct script_frame *frames; /* outermost first */
 	struct script_frame *fresh;  /* of the chain that is being read: innermost first */
 	struct script_run *runs;     /* outermost first */
@@ -46,8 +51,8 @@ struct script_stack {
 	uint32_t last_native; /* the native frame of the innermost run */
 	struct stack_cache native;
 	uint16_t places[PLACES]; /* by a frame's address: its index, perhaps */
-	struct python_code codes[PYTHON_CODES];
-	struct python_lines lines; /* of the frame that was defined last */
+	struct script_codes codes;
+	struct script_lines lines; /* of the frame that was defined last */
 };
 
 static bool grow(struct script_stack *own, uint32_t capacity)
@@ -93,70 +98,61 @@ static uint16_t *place_of(struct script_stack *own, uint64_t address)
 	return &own->places[(address >> 4 ^ address >> 12) & (PLACES - 1)];
 }
 
-static uint8_t byte_at(uint64_t address, int offset)
+static uint64_t instr_of(const struct script_runtime *runtime, uint64_t frame)
 {
-	return *(const uint8_t *)(uintptr_t)(address + (uint64_t)offset);
+	return script_word(frame, runtime->instr) & runtime->instr_bits;
 }
 
-static bool is_shim(const struct python_layout *layout, uint64_t address)
+/* A code reference, without the tags that CPython 3.14 keeps in its low bits. */
+static uint64_t code_of(const struct script_runtime *runtime, uint64_t frame)
 {
-	return layout->owner != PYTHON_NONE && byte_at(address, layout->owner) >= 3;
+	return script_word(frame, runtime->code) & ~UINT64_C(3);
 }
 
-static bool ends_run(const struct python_layout *layout, const struct script_frame *frame)
+/* The address of the next frame outwards. */
+static uint64_t outside_of_frame(const struct script_runtime *runtime,
+				 const struct script_frame *frame)
 {
-	if (layout->owner != PYTHON_NONE)
-		return frame->mark >= 3;
-	return layout->entry == PYTHON_NONE || frame->mark;
+	return runtime->stride ? frame->address + runtime->stride : frame->link;
 }
 
-/* The byte that says whether a run ends; of versions without one, any that tells nothing new. */
-static int mark_offset(const struct python_layout *layout)
-{
-	return layout->owner != PYTHON_NONE   ? layout->owner
-	       : layout->entry != PYTHON_NONE ? layout->entry
-					      : layout->previous;
-}
-
-/* What a frame shows: of its function and place a hash. false: that cannot be read. */
-static bool find_pc(const struct python_layout *layout, struct script_stack *own,
+/* Finds what a frame shows, with its words as they were read. false: that cannot be read. */
+static bool find_pc(const struct script_runtime *runtime, struct script_stack *own,
 		    const struct unwind_stack *bounds, struct script_frame *frame)
 {
-	uint64_t hash, offset;
+	uint64_t hash;
+	enum script_kind kind = runtime->identify(bounds, &own->codes, frame->address, &hash);
+	bool ends = runtime->end_is_bit ? frame->mark & runtime->end_mark
+					: frame->mark >= runtime->end_mark;
 
-	frame->pc = 0;
 	frame->id = 0;
-	if (is_shim(layout, frame->address))
-		return true;
-	hash = frame->code ? python_code_hash(layout, bounds, frame->code, own->codes) : 0;
-	if (!hash)
+	frame->pc = hash ? TRACE_PC_SCRIPT | hash : 0;
+	frame->ends_run = ends && kind != SCRIPT_NATIVE;
+	if (kind == SCRIPT_UNREADABLE)
 		return false;
-	// The interpreter's own, which cleans up behind a constructor (3.12).
-	if (unlikely(python_word(frame->code, layout->file) ==
-			     python_word(frame->code, layout->name) &&
-		     !python_half(frame->code, layout->first_line)))
-		return true;
-	frame->lines = python_word(frame->code, layout->lines);
-	offset = (uint32_t)python_offset(layout, frame->code, frame->instr);
-	frame->pc = TRACE_PC_SCRIPT | (hash ^ (offset + 1) * UINT64_C(0x9e3779b97f4a7c15)) *
-					      UINT64_C(0xff51afd7ed558ccd);
+	if (frame->pc)
+		frame->same = script_word(frame->code, runtime->same);
+	if (unlikely(kind == SCRIPT_LOOP_AGAIN))
+		frame->same = ~frame->same;
 	return true;
 }
 
 /* Reads a frame anew. false: it, or its code, cannot be read. */
-static bool read_frame(const struct python_layout *layout, struct script_stack *own,
+static bool read_frame(const struct script_runtime *runtime, struct script_stack *own,
 		       const struct unwind_stack *bounds, uint64_t address,
 		       struct script_frame *ret)
 {
-	if (!python_can_read(bounds, address, PYTHON_FRAME_SIZE(layout)))
+	if (!script_can_read(bounds, address, runtime->frame_size))
 		return false;
 	ret->address = address;
-	ret->code = python_code_of(layout, address);
-	ret->instr = python_instr_of(layout, address);
-	ret->previous = python_word(address, layout->previous);
-	ret->mark = byte_at(address, mark_offset(layout));
-	ret->ends_run = ends_run(layout, ret);
-	return find_pc(layout, own, bounds, ret);
+	ret->code = code_of(runtime, address);
+	ret->instr = instr_of(runtime, address);
+	ret->link = script_word(address, runtime->link);
+	ret->mark_at = (runtime->stride ? ret->link : address) + (uint64_t)runtime->mark;
+	if (runtime->stride && !script_can_read(bounds, ret->link, sizeof(uint64_t)))
+		return false;
+	ret->mark = script_byte(ret->mark_at, 0);
+	return find_pc(runtime, own, bounds, ret);
 }
 
 /* What a reading of the chain found. */
@@ -171,31 +167,31 @@ struct reading {
  * Compares the outermost `joined` frames with memory, from the inside out, and reads those anew
  * that have gone on. false: one has another caller than it had.
  */
-static bool still_hold(const struct python_layout *layout, struct script_stack *own,
+static bool still_hold(const struct script_runtime *runtime, struct script_stack *own,
 		       const struct unwind_stack *bounds, struct reading *reading)
 {
 	// In registers: most captures end with this loop.
-	const int previous_at = layout->previous, code_at = layout->code, instr_at = layout->instr;
-	const int lines_at = layout->lines, mark_at = mark_offset(layout);
-	const uint64_t instr_bits = layout->instr_kind == PYTHON_POINTER ? UINT64_MAX : UINT32_MAX;
+	const int link_at = runtime->link, code_at = runtime->code, instr_at = runtime->instr;
+	const int same_at = runtime->same;
+	const uint64_t instr_bits = runtime->instr_bits;
 
 	for (uint32_t i = reading->joined; i-- > 0;) {
 		struct script_frame *frame = &own->frames[i];
 		uint64_t address = frame->address;
-		bool shown = frame->pc;
+		bool shown = frame->pc, ended_run = frame->ends_run;
 
-		if (python_word(address, previous_at) != frame->previous)
+		if (script_word(address, link_at) != frame->link)
 			return false;
-		if (likely(!(((python_word(address, code_at) & ~UINT64_C(3)) ^ frame->code) |
-			     ((python_word(address, instr_at) & instr_bits) ^ frame->instr) |
-			     (byte_at(address, mark_at) ^ frame->mark)) &&
-			   (!shown || python_word(frame->code, lines_at) == frame->lines)))
+		if (likely(!(((script_word(address, code_at) & ~UINT64_C(3)) ^ frame->code) |
+			     ((script_word(address, instr_at) & instr_bits) ^ frame->instr) |
+			     (script_byte(frame->mark_at, 0) ^ frame->mark)) &&
+			   (!shown || script_word(frame->code, same_at) == frame->same)))
 			continue;
-		frame->code = python_code_of(layout, address);
-		frame->instr = python_instr_of(layout, address);
-		frame->mark = byte_at(address, mark_at);
-		if (!find_pc(layout, own, bounds, frame) || shown != (frame->pc != 0) ||
-		    frame->ends_run != ends_run(layout, frame))
+		frame->code = code_of(runtime, address);
+		frame->instr = instr_of(runtime, address);
+		frame->mark = script_byte(frame->mark_at, 0);
+		if (!find_pc(runtime, own, bounds, frame) || shown != (frame->pc != 0) ||
+		    frame->ends_run != ended_run)
 			return false;
 		reading->kept = i;
 	}
@@ -206,10 +202,12 @@ static bool still_hold(const struct python_layout *layout, struct script_stack *
  * Reads the chain from its innermost frame outwards until it joins the one that is known. *count:
  * how many fresh frames there are. anew: it may join nowhere.
  */
-static void read_fresh(const struct python_layout *layout, struct script_stack *own,
-		       const struct unwind_stack *bounds, uint64_t at, bool anew, uint32_t *count,
+static void read_fresh(const struct script_runtime *runtime, struct script_stack *own,
+		       const struct unwind_stack *bounds, bool anew, uint32_t *count,
 		       struct reading *reading)
 {
+	uint64_t at = own->chain.top;
+
 	*reading = (struct reading){0};
 	*count = 0;
 	if (likely(!anew && own->depth && own->frames[own->depth - 1].address == at)) {
@@ -217,7 +215,7 @@ static void read_fresh(const struct python_layout *layout, struct script_stack *
 		reading->same_runs = true;
 		return;
 	}
-	for (; at; at = own->fresh[(*count)++].previous) {
+	for (; at != own->chain.end; at = outside_of_frame(runtime, &own->fresh[(*count)++])) {
 		uint32_t place = *place_of(own, at);
 
 		if (!anew && place < own->depth && own->frames[place].address == at) {
@@ -230,22 +228,22 @@ static void read_fresh(const struct python_layout *layout, struct script_stack *
 			if (reading->broken)
 				return;
 		}
-		if (unlikely(!read_frame(layout, own, bounds, at, &own->fresh[*count]))) {
+		if (unlikely(!read_frame(runtime, own, bounds, at, &own->fresh[*count]))) {
 			reading->broken = true;
 			return;
 		}
 	}
 }
 
-static struct reading read_chain(const struct python_layout *layout, struct script_stack *own,
-				 const struct unwind_stack *bounds, uint64_t top)
+static struct reading read_chain(const struct script_runtime *runtime, struct script_stack *own,
+				 const struct unwind_stack *bounds)
 {
 	struct reading reading;
 	uint32_t count;
 
-	read_fresh(layout, own, bounds, top, false, &count, &reading);
-	if (unlikely(!still_hold(layout, own, bounds, &reading)))
-		read_fresh(layout, own, bounds, top, true, &count, &reading);
+	read_fresh(runtime, own, bounds, false, &count, &reading);
+	if (unlikely(!still_hold(runtime, own, bounds, &reading)))
+		read_fresh(runtime, own, bounds, true, &count, &reading);
 	while (unlikely(reading.joined + count > own->capacity)) {
 		if (own->capacity >= FRAMES_MAX || !grow(own, own->capacity * 2)) {
 			// The outermost ones are left out.
@@ -269,15 +267,16 @@ static struct reading read_chain(const struct python_layout *layout, struct scri
  * The marker outside of this one, in which the frames from `frame` on run; 0: there is none. 3.11
  * keeps some that run nothing.
  */
-static uint64_t next_marker(const struct python_layout *layout, const struct unwind_stack *bounds,
+static uint64_t next_marker(const struct script_runtime *runtime, const struct unwind_stack *bounds,
 			    uint64_t marker, uint64_t frame)
 {
 	for (unsigned i = 0; i < MARKERS_MAX; i++) {
-		if (!python_can_read(bounds, marker, PYTHON_MARKER_SIZE))
+		if (!script_can_read(bounds, marker, runtime->marker_size))
 			return 0;
-		if (layout->current == PYTHON_NONE || python_word(marker, layout->current) == frame)
+		if (runtime->marker_frame == SCRIPT_NONE ||
+		    script_word(marker, runtime->marker_frame) == frame)
 			return marker;
-		marker = python_word(marker, layout->marker_previous);
+		marker = script_word(marker, runtime->marker_previous);
 	}
 	return 0;
 }
@@ -316,12 +315,11 @@ static void turn_runs(struct script_stack *own)
 }
 
 /* Divides the chain into runs. */
-static void find_runs(const struct python_layout *layout, struct script_stack *own,
-		      const struct unwind_stack *bounds, uint64_t state)
+static void find_runs(const struct script_runtime *runtime, struct script_stack *own,
+		      const struct unwind_stack *bounds)
 {
-	bool has_shims = layout->owner != PYTHON_NONE;
-	bool has_markers = layout->marker_previous != PYTHON_NONE;
-	uint64_t marker = has_markers ? python_word(state, layout->state_marker) : 0;
+	bool has_markers = runtime->marker_previous != SCRIPT_NONE;
+	uint64_t marker = has_markers ? script_word(own->interpreter, runtime->state_marker) : 0;
 	struct script_run *runs = own->before;
 	uint32_t end = own->depth;
 
@@ -332,15 +330,15 @@ static void find_runs(const struct python_layout *layout, struct script_stack *o
 	for (uint32_t i = own->depth; i-- > 0;) {
 		if (!own->frames[i].ends_run)
 			continue;
-		if (has_shims) {
+		if (runtime->end_is_beyond) {
 			add_run(own, i + 1, end, own->frames[i].address);
 		} else {
 			if (has_markers)
-				marker = next_marker(layout, bounds, marker,
+				marker = next_marker(runtime, bounds, marker,
 						     own->frames[end - 1].address);
 			add_run(own, i, end, marker);
 			if (marker)
-				marker = python_word(marker, layout->marker_previous);
+				marker = script_word(marker, runtime->marker_previous);
 		}
 		end = i;
 	}
@@ -351,18 +349,17 @@ static void find_runs(const struct python_layout *layout, struct script_stack *o
  * Whether the markers of all runs are those that they were. Each names the next one, so that all of
  * them can be read.
  */
-static bool markers_hold(const struct python_layout *layout, const struct script_stack *own,
-			 uint64_t state)
+static bool markers_hold(const struct script_runtime *runtime, const struct script_stack *own)
 {
 	uint64_t marker;
 
-	if (layout->marker_previous == PYTHON_NONE)
+	if (runtime->marker_previous == SCRIPT_NONE)
 		return true;
-	marker = python_word(state, layout->state_marker);
+	marker = script_word(own->interpreter, runtime->state_marker);
 	for (uint32_t i = own->run_count; i-- > 0;) {
 		if (!marker || marker != own->runs[i].marker)
 			return false;
-		marker = python_word(marker, layout->marker_previous);
+		marker = script_word(marker, runtime->marker_previous);
 	}
 	return true;
 }
@@ -375,28 +372,107 @@ static bool is_within(const struct stack_cache *native, uint32_t at, uint64_t ad
 	return sp && sp <= address && (at == 1 || leaf_cache_frame(native, at - 1)->sp > address);
 }
 
+/*
+ * Return addresses of calls of the loop, as stacks have shown them. What such a call runs is the
+ * loop, also where its code stands apart from the rest (gcc's .cold), which no table tells. Atomic;
+ * two threads may add the same.
+ */
+static uint64_t callers[CALLERS];
+static uint32_t caller_count;
+
+static bool is_caller(uint64_t pc)
+{
+	uint32_t count = __atomic_load_n(&caller_count, __ATOMIC_ACQUIRE);
+
+	for (uint32_t i = 0; i < count && i < CALLERS; i++)
+		if (__atomic_load_n(&callers[i], __ATOMIC_RELAXED) == pc)
+			return true;
+	return false;
+}
+
+/* Notes where the loop in that native frame was called from. */
+static void note_caller(const struct stack_cache *native, uint32_t at)
+{
+	uint64_t pc = at > 1 ? leaf_cache_frame(native, at - 1)->pc : 0;
+	uint32_t count = __atomic_load_n(&caller_count, __ATOMIC_RELAXED);
+
+	if (!pc || count >= CALLERS || is_caller(pc))
+		return;
+	__atomic_store_n(&callers[count], pc, __ATOMIC_RELAXED);
+	__atomic_store_n(&caller_count, count + 1, __ATOMIC_RELEASE);
+}
+
+/* Whether a native frame is one of the loop. apart: also one that only its caller tells. */
+static bool is_loop(const struct stack_cache *native, uint32_t at, bool apart)
+{
+	return script_is_loop(leaf_cache_frame(native, at)->pc) ||
+	       (apart && at > 1 && is_caller(leaf_cache_frame(native, at - 1)->pc));
+}
+
 /* Whether that native frame runs the run. */
-static bool is_at(const struct python_layout *layout, const struct stack_cache *native,
+static bool is_at(const struct script_runtime *runtime, const struct stack_cache *native,
 		  const struct script_run *run, uint32_t at)
 {
-	if (layout->owner == PYTHON_NONE && layout->marker_previous == PYTHON_NONE)
-		return python_is_loop(leaf_cache_frame(native, at)->pc);
+	if (runtime->has_loop)
+		return is_loop(native, at, runtime->loops_have_runs);
 	return run->marker && is_within(native, at, run->marker);
 }
 
-/* The native frame of a run, outside of which are those up to `outer`. 0: it is not on the stack.
+/*
+ * The native frame of a run by its marker, outside of which are those up to `outer`. 0: it is not
+ * on the stack.
  */
-static uint32_t native_of(const struct python_layout *layout, const struct stack_cache *native,
-			  const struct script_run *run, uint32_t outer)
+static uint32_t native_of_marker(const struct script_runtime *runtime,
+				 const struct stack_cache *native, const struct script_run *run,
+				 uint32_t outer)
 {
-	// Without markers any frame of the loop would do: the outermost one is the run's.
-	if (layout->minor > 9 && run->native > outer && run->native <= native->depth &&
-	    likely(is_at(layout, native, run, run->native)))
+	if (run->native > outer && run->native <= native->depth &&
+	    likely(is_at(runtime, native, run, run->native)))
 		return run->native;
 	for (uint32_t at = outer + 1; at <= native->depth; at++)
-		if (is_at(layout, native, run, at))
+		if (is_at(runtime, native, run, at))
 			return at;
 	return 0;
+}
+
+/* The next native frame of the loop outside of that one. 0: there is none. */
+static uint32_t loop_outside(const struct stack_cache *native, uint32_t at, bool apart)
+{
+	while (--at > 0)
+		if (is_loop(native, at, apart))
+			return at;
+	return 0;
+}
+
+/*
+ * Gives each run a native frame of the loop, from the innermost ones outwards. Where each of these
+ * must have a run, and each run one of these, and that is not so, then one was not recognized, and
+ * which belongs to which is not known. false: that is so.
+ */
+static bool match_loops(const struct script_runtime *runtime, struct script_stack *own, bool apart)
+{
+	uint32_t at = own->native.depth + 1;
+
+	for (uint32_t i = own->run_count; i-- > 0;) {
+		at = at ? loop_outside(&own->native, at, apart) : 0;
+		own->runs[i].found = at;
+		if (!at && runtime->loops_have_runs && !own->chain.is_split &&
+		    own->native.end == UNWIND_COMPLETE)
+			return false;
+	}
+	return !at || !runtime->loops_have_runs || !loop_outside(&own->native, at, apart);
+}
+
+static bool find_loops(const struct script_runtime *runtime, struct script_stack *own)
+{
+	// Where some may be missing anyway, their number tells nothing: look for those apart, too.
+	bool split = own->chain.is_split || own->native.end != UNWIND_COMPLETE;
+
+	if (!match_loops(runtime, own, split))
+		return !split && match_loops(runtime, own, true);
+	for (uint32_t i = 0; runtime->loops_have_runs && !split && i < own->run_count; i++)
+		note_caller(&own->native, own->runs[i].found);
+	return true;
 }
 
 /* Where the native stack may have the marker, if it is not found. */
@@ -412,7 +488,7 @@ static bool is_missing(const struct stack_cache *native, const struct script_run
  * What place_runs() finds where the runs, and the native frames that they stand in, are those of
  * the capture before. false: it is not known to be so.
  */
-static bool place_as_before(const struct python_layout *layout, const struct script_stack *own,
+static bool place_as_before(const struct script_runtime *runtime, const struct script_stack *own,
 			    uint32_t native_kept, const struct reading *reading, uint32_t *kept,
 			    uint32_t *total)
 {
@@ -420,7 +496,7 @@ static bool place_as_before(const struct python_layout *layout, const struct scr
 
 	// The innermost run's native frame goes on, and is at another pc.
 	if (!own->run_count || !last->native || own->native.seen + 1 < last->native ||
-	    (own->native.seen < last->native && !is_at(layout, &own->native, last, last->native)))
+	    (own->native.seen < last->native && !is_at(runtime, &own->native, last, last->native)))
 		return false;
 	*total = own->native.depth + own->scripts;
 	*kept = own->scripts + native_kept;
@@ -437,21 +513,31 @@ static uint32_t outside_of(uint32_t native)
 	return native ? native - 1 : 0;
 }
 
+static uint32_t least(uint32_t a, uint32_t b)
+{
+	return a < b ? a : b;
+}
+
 /*
  * Finds the native frame of each run. Returns how many of the outermost frames of the merged stack
  * are as they were. *total: its depth.
  */
-static uint32_t place_runs(const struct python_layout *layout, struct script_stack *own,
+static uint32_t place_runs(const struct script_runtime *runtime, struct script_stack *own,
 			   uint32_t native_kept, const struct reading *reading, uint32_t *total,
 			   bool *broken)
 {
 	uint32_t outside = 0; // script frames outside of the run
 	uint32_t outer = 0;   // the native frame of the run before
 	uint32_t kept = UINT32_MAX;
+	bool matched = !runtime->has_loop || find_loops(runtime, own);
 
+	*broken |= !matched;
 	for (uint32_t i = 0; i < own->run_count; i++) {
 		struct script_run *run = &own->runs[i];
-		uint32_t native = native_of(layout, &own->native, run, outer);
+		uint32_t native = !matched ? 0
+				  : runtime->has_loop
+					  ? run->found
+					  : native_of_marker(runtime, &own->native, run, outer);
 		uint32_t end = run->first + run->count, count = shown(own, run->first, end);
 		uint32_t same = shown(own, run->first, reading->kept < end ? reading->kept : end);
 
@@ -461,8 +547,7 @@ static uint32_t place_runs(const struct python_layout *layout, struct script_sta
 		if (kept == UINT32_MAX && native != run->native)
 			kept = outside + outside_of(outer);
 		if (kept == UINT32_MAX && native && (same < count || run->merged != count))
-			kept = outside + outside_of(native) +
-			       (same < run->merged ? same : run->merged);
+			kept = outside + outside_of(native) + least(same, run->merged);
 		run->native = native;
 		run->merged = native ? count : 0;
 		outer = native ? native : outer;
@@ -568,41 +653,72 @@ static bool merge_from(struct script_stack *own, struct stack_cache *stack, uint
 	return true;
 }
 
+/*
+ * Whether some native frame runs a script. Where that can be told, the interpreter's memory is not
+ * touched otherwise: a thread that is about to end may have a state that was freed.
+ */
+static bool runs_script(const struct script_runtime *runtime, const struct script_stack *own)
+{
+	if (!runtime->has_loop)
+		return true;
+	if (own->last_native && own->last_native <= own->native.depth &&
+	    script_is_loop(leaf_cache_frame(&own->native, own->last_native)->pc))
+		return true;
+	return loop_outside(&own->native, own->native.depth + 1, runtime->loops_have_runs) != 0;
+}
+
+/* Finds where the thread's chain begins. false: it runs no script. */
+static bool find_chain(const struct script_runtime *runtime, struct script_stack *own,
+		       const struct script_thread *thread, uint64_t interpreter)
+{
+	if (interpreter != own->interpreter &&
+	    !script_can_read(thread->bounds, interpreter, runtime->state_size))
+		return false;
+	own->interpreter = interpreter;
+	own->chain = runtime->chain(thread->bounds, interpreter);
+	return own->chain.top != 0;
+}
+
 never_inline enum unwind_end script_stack_capture(struct script_stack **place,
 						  const struct script_thread *thread,
 						  const struct unwind_state *state, bool *broken)
 {
-	const struct python_layout *layout = __atomic_load_n(&python_layout, __ATOMIC_ACQUIRE);
+	const struct script_runtime *runtime = __atomic_load_n(&script_runtime, __ATOMIC_ACQUIRE);
 	struct script_stack *own = *place;
 	struct reading reading;
 	uint32_t native_kept, kept, total;
-	uint64_t interpreter, top;
+	uint64_t interpreter;
 	enum unwind_end end;
 
-	if (!python_state(thread->first, &interpreter) ||
-	    ((!own || interpreter != own->interpreter) &&
-	     !python_can_read(thread->bounds, interpreter, PYTHON_STATE_SIZE)) ||
-	    !(top = python_top(layout, thread->bounds, interpreter))) {
+	if (unlikely(__atomic_load_n(&script_frames, __ATOMIC_ACQUIRE) == SCRIPT_UNBOUND) &&
+	    !script_is_bound_slow())
+		return UNWIND_REFUSED;
+	if (!runtime->state(thread->first, &interpreter)) {
 		thread->stack->merged = false;
 		return UNWIND_REFUSED;
 	}
 	if (unlikely(!own) && !(own = *place = create(thread->stack)))
 		return UNWIND_REFUSED;
-	own->interpreter = interpreter;
-	end = stack_cache_capture(&own->native, state, thread->bounds);
-	if (unlikely(end == UNWIND_REFUSED)) {
+	if (!runtime->has_loop && !find_chain(runtime, own, thread, interpreter)) {
 		thread->stack->merged = false;
-		return end;
+		return UNWIND_REFUSED;
+	}
+	end = stack_cache_capture(&own->native, state, thread->bounds);
+	if (unlikely(end == UNWIND_REFUSED) ||
+	    (runtime->has_loop &&
+	     (!runs_script(runtime, own) || !find_chain(runtime, own, thread, interpreter)))) {
+		thread->stack->merged = false;
+		return UNWIND_REFUSED;
 	}
 	native_kept = own->native.shared;
-	reading = read_chain(layout, own, thread->bounds, top);
+	reading = read_chain(runtime, own, thread->bounds);
 	*broken = reading.broken;
-	if (unlikely(!reading.same_runs || !markers_hold(layout, own, interpreter))) {
-		find_runs(layout, own, thread->bounds, interpreter);
-		kept = place_runs(layout, own, native_kept, &reading, &total, broken);
-	} else if (unlikely(!place_as_before(layout, own, native_kept, &reading, &kept, &total))) {
+	if (unlikely(!reading.same_runs || !markers_hold(runtime, own))) {
+		find_runs(runtime, own, thread->bounds);
+		kept = place_runs(runtime, own, native_kept, &reading, &total, broken);
+	} else if (unlikely(!place_as_before(runtime, own, native_kept, &reading, &kept, &total))) {
 		own->count_before = own->run_count;
-		kept = place_runs(layout, own, native_kept, &reading, &total, broken);
+		kept = place_runs(runtime, own, native_kept, &reading, &total, broken);
 	}
 	own->native.shared = own->native.seen = own->native.depth;
 	if (!thread->stack->merged)
@@ -617,6 +733,7 @@ void script_stack_clear(struct script_stack *own)
 	if (!own)
 		return;
 	stack_cache_clear(&own->native);
+	memset(&own->codes, 0, sizeof(own->codes));
 	own->depth = own->run_count = 0;
 	own->interpreter = 0;
 }
@@ -624,19 +741,15 @@ void script_stack_clear(struct script_stack *own)
 bool script_stack_place(struct script_stack *own, const struct unwind_stack *bounds, uint64_t pc,
 			struct script_place *ret)
 {
-	const struct python_layout *layout = __atomic_load_n(&python_layout, __ATOMIC_ACQUIRE);
+	const struct script_runtime *runtime = __atomic_load_n(&script_runtime, __ATOMIC_ACQUIRE);
 
 	for (uint32_t i = own ? own->depth : 0; i-- > 0;) {
 		const struct script_frame *frame = &own->frames[i];
 
 		if (frame->pc != pc)
 			continue;
-		ret->line = python_code_line(
-			layout, bounds, frame->code,
-			python_code_hash(layout, bounds, frame->code, own->codes),
-			python_offset(layout, frame->code, frame->instr), &own->lines);
-		ret->file = python_word(frame->code, layout->file);
-		ret->name = python_word(frame->code, layout->name);
+		ret->line = runtime->line(bounds, &own->codes, &own->lines, frame->address);
+		ret->code = frame->code;
 		return true;
 	}
 	return false;

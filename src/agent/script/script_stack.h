@@ -2,7 +2,7 @@
  * Stacks with the frames of scripts among the native ones:
  *
  *   native        main  Py_RunMain                   _PyEval_EvalFrameDefault  PyList_New
- *   of Python                         <module>  load
+ *   of the script                     <module>  load
  *   thread->stack main  Py_RunMain    <module>  load _PyEval_EvalFrameDefault  PyList_New
  *
  * The native frame that runs some of them stands inside of these: what it calls is what they do. It
@@ -26,7 +26,7 @@
 
 #include <stdbool.h>
 
-#include "agent/script/python.h"
+#include "agent/script/script_runtime.h"
 #include "agent/unwind/stack_cache.h"
 
 struct script_stack;
@@ -35,7 +35,7 @@ struct script_stack;
 struct script_thread {
 	struct stack_cache *stack;   /* the thread's, which gets the merged stack */
 	struct unwind_stack *bounds; /* the thread's */
-	bool first;                  /* see python_state() */
+	bool first;                  /* see script_runtime.state */
 };
 
 /*
@@ -52,8 +52,8 @@ void script_stack_clear(struct script_stack *own);
 
 /* What a script frame says. */
 struct script_place {
-	uint32_t line;       /* 0: not known */
-	uint64_t file, name; /* objects: python_text() */
+	uint32_t line; /* 0: not known */
+	uint64_t code; /* its texts: script_runtime.text */
 };
 
 /* *ret: what the frame with that pc says, which is on the stack captured last. false: it is not. */
