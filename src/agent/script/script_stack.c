@@ -297,7 +297,7 @@ static void add_run(struct script_stack *own, uint32_t first, uint32_t end, uint
 			(struct script_run){.marker = marker, .first = first, .count = end - first};
 }
 
-/* Runs were added from the innermost one outwards. What is known of those before stays. */
+/* Runs were added from the innermost one outwards. Each takes the place of the one before. */
 static void turn_runs(struct script_stack *own)
 {
 	for (uint32_t i = 0, j = own->run_count; i + 1 < j; i++) {
@@ -306,9 +306,7 @@ static void turn_runs(struct script_stack *own)
 		own->runs[j] = own->runs[i];
 		own->runs[i] = run;
 	}
-	for (uint32_t i = 0; i < own->run_count && i < own->count_before &&
-			     own->runs[i].marker == own->before[i].marker;
-	     i++) {
+	for (uint32_t i = 0; i < own->run_count && i < own->count_before; i++) {
 		own->runs[i].native = own->before[i].native;
 		own->runs[i].merged = own->before[i].merged;
 	}
@@ -513,6 +511,12 @@ static uint32_t outside_of(uint32_t native)
 	return native ? native - 1 : 0;
 }
 
+/* The outer one of two native frames, of which one may be 0. */
+static uint32_t first_of(uint32_t a, uint32_t b)
+{
+	return !a || (b && b < a) ? b : a;
+}
+
 static uint32_t least(uint32_t a, uint32_t b)
 {
 	return a < b ? a : b;
@@ -542,10 +546,11 @@ static uint32_t place_runs(const struct script_runtime *runtime, struct script_s
 		uint32_t same = shown(own, run->first, reading->kept < end ? reading->kept : end);
 
 		*broken |= !native && is_missing(&own->native, run);
+		if (kept == UINT32_MAX && native != run->native)
+			kept = outside +
+			       least(native_kept, outside_of(first_of(native, run->native)));
 		if (kept == UINT32_MAX && native > native_kept + 1)
 			kept = outside + native_kept;
-		if (kept == UINT32_MAX && native != run->native)
-			kept = outside + outside_of(outer);
 		if (kept == UINT32_MAX && native && (same < count || run->merged != count))
 			kept = outside + outside_of(native) + least(same, run->merged);
 		run->native = native;

@@ -13,6 +13,7 @@ import threading
 import weakref
 
 FIRST = 200_001
+HEAD = 33 if sys.version_info >= (3, 15) else 1  # so much CPython adds to a bytearray
 libc, kept, said = ctypes.CDLL(None), [], {}  # its calls release the GIL
 libc.malloc.argtypes, libc.malloc.restype = [ctypes.c_size_t], ctypes.c_void_p
 
@@ -26,7 +27,7 @@ def say(size, frame, line):
 
 def probe():
     size, frame = FIRST + len(said), sys._getframe()
-    kept.append(bytearray(size - 1)); line = frame.f_lineno  # CPython adds a byte
+    kept.append(bytearray(size - HEAD)); line = frame.f_lineno
     say(size, frame, line)
     kept.append(libc.malloc(size + 1)); line = frame.f_lineno
     say(size + 1, frame, line)
@@ -187,18 +188,23 @@ def at_random():
         step(4)
 
 
-probe()
-for part in language, texts, foreign, threads, tasks, traced, at_random:
-    part()
-if "fork" in sys.argv:
-    child = os.fork()
-    if child == 0:
-        kept.clear(), said.clear()
-        recursion(4)
-        language()
-    else:
-        os.waitpid(child, 0)
-with open(f"{sys.argv[1]}.{os.getpid()}", "w") as file:
-    json.dump(dict(said), file)
-if "fork" in sys.argv and child == 0:
-    os._exit(0)
+def main():
+    probe()
+    for part in language, texts, foreign, threads, tasks, traced, at_random:
+        part()
+    if "fork" in sys.argv:
+        child = os.fork()
+        if child == 0:
+            kept.clear(), said.clear()
+            recursion(4)
+            language()
+        else:
+            os.waitpid(child, 0)
+    with open(f"{sys.argv[1]}.{os.getpid()}", "w") as file:
+        json.dump(dict(said), file)
+    if "fork" in sys.argv and child == 0:
+        os._exit(0)
+
+
+if __name__ == "__main__":
+    main()

@@ -84,6 +84,40 @@ def test_frames_are_those_of_python(python, agent, mallow, tmp_path):
     assert probes > 400 and called_back > 2
 
 
+GREENLETS = """
+import greenlet, json, os
+from probes import probe, recursion, said
+def work(n):
+    probe()
+    if n:
+        greenlet.greenlet(work).switch(n - 1)
+    probe()
+    greenlet.getcurrent().parent.switch()
+    probe()
+def outer():
+    all = [greenlet.greenlet(work) for i in range(4)]
+    for one in all:
+        one.switch(3)
+    for one in all:
+        one.switch()
+        recursion(4)
+outer()
+with open("said", "w") as file:
+    json.dump(said, file)
+os._exit(0)
+"""
+
+
+def test_frames_of_greenlets(agent, tmp_path):
+    """A greenlet's chain ends where it began, though its native stack goes on outwards in frames that others run."""
+    pytest.importorskip("greenlet")
+    (tmp_path / "app.py").write_text(GREENLETS)
+    shutil.copy(HERE / "probes.py", tmp_path)
+    environment = clean_environment({"LD_PRELOAD": agent, "MALLOW_OUTPUT": tmp_path / "g.mallow"})
+    subprocess.run([DEBIANS, "app.py"], env=environment, cwd=tmp_path, timeout=60, check=True)
+    assert_as_said(mallow_reader.read(tmp_path / "g.mallow"), json.loads((tmp_path / "said").read_text()))
+
+
 def run(mallow, folder, program, *options, python=DEBIANS, arguments=(), status=0):
     """The summary that `mallow run` prints, and its recording."""
     script = folder / "app.py"
