@@ -3,9 +3,9 @@
  * change (PyMem_SetAllocator(), Doc/c-api/memory.rst). So its functions are called as those that
  * programs hand over: what they call in themselves, malloc for large blocks, is a part of the call.
  *
- * PYTHONMALLOC and Python's development mode put other functions into these tables when Python
- * begins. Then nothing comes here, and what malloc does not see is said to be unseen, as with
- * python-pools off.
+ * Our functions are there before Python begins. PYTHONMALLOC and Python's development mode then put
+ * others there. So ours are put in front of those when the pools ask for their first arena: there
+ * is a table for that, too. Until then the pools have handed out no block.
  */
 #include "agent/ground/config.h"
 #include "agent/ground/link_map.h"
@@ -30,6 +30,24 @@ enum { DOMAIN_MEM = 1, DOMAIN_OBJECT = 2 };
 
 typedef void table_access(int domain, struct pool_functions *functions);
 
+/* PyObjectArenaAllocator. */
+struct arena_functions {
+	void *context;
+	void *(*allocate)(void *context, size_t size);
+	void (*free)(void *context, void *arena, size_t size);
+};
+
+#define ARENA     (1u << 20)
+#define OLD_ARENA (256u << 10) /* up to 3.9 */
+
+typedef void arena_access(struct arena_functions *functions);
+
+/* Python's functions that read and write these tables. */
+static struct {
+	table_access *get, *set;
+	arena_access *get_arenas, *set_arenas;
+} python;
+
 /* A call on its way to the function that it is for. */
 struct pool_call {
 	const struct pool_functions *to;
@@ -38,6 +56,7 @@ struct pool_call {
 };
 
 static struct pool_functions behind[DOMAIN_OBJECT + 1];
+static struct arena_functions arenas;
 
 /* Where the arguments of a call that is handed over stand (patched.h): size, and the block. */
 static const struct allocator_function allocates = {.size = 3};
@@ -101,9 +120,10 @@ static void note_pools(void)
 		.caller = ARCH_CALLER(),                                                           \
 	}
 
-static void *pool_malloc(void *context, size_t size)
+static inline __attribute__((always_inline)) void *pool_malloc(const struct pool_functions *to,
+							       size_t size)
 {
-	struct pool_call made = {.to = context, .size = size};
+	struct pool_call made = {.to = to, .size = size};
 	const struct patched_call call = HAND_OVER(malloc_of_pool, do_malloc, made, size);
 	uint64_t block = hooks_of_patched.allocates(&call);
 
@@ -111,9 +131,10 @@ static void *pool_malloc(void *context, size_t size)
 	return (void *)(uintptr_t)block;
 }
 
-static void *pool_calloc(void *context, size_t count, size_t size)
+static inline __attribute__((always_inline)) void *pool_calloc(const struct pool_functions *to,
+							       size_t count, size_t size)
 {
-	struct pool_call made = {.to = context, .count = count, .size = size};
+	struct pool_call made = {.to = to, .count = count, .size = size};
 	// Python has looked whether the product overflows.
 	const struct patched_call call = HAND_OVER(calloc_of_pool, do_calloc, made, count * size);
 	uint64_t block = hooks_of_patched.allocates(&call);
@@ -122,35 +143,102 @@ static void *pool_calloc(void *context, size_t count, size_t size)
 	return (void *)(uintptr_t)block;
 }
 
-static void *pool_realloc(void *context, void *old, size_t size)
+static inline __attribute__((always_inline)) void *pool_realloc(const struct pool_functions *to,
+								void *old, size_t size)
 {
-	struct pool_call made = {.to = context, .old = old, .size = size};
+	struct pool_call made = {.to = to, .old = old, .size = size};
 	const struct patched_call call = HAND_OVER(realloc_of_pool, do_realloc, made, size);
 
 	return (void *)(uintptr_t)hooks_of_patched.resizes(&call);
 }
 
-static void pool_free(void *context, void *block)
+static inline __attribute__((always_inline)) void pool_free(const struct pool_functions *to,
+							    void *block)
 {
-	struct pool_call made = {.to = context, .old = block};
+	struct pool_call made = {.to = to, .old = block};
 	const struct patched_call call = HAND_OVER(free_of_pool, do_free, made, 0);
 
 	hooks_of_patched.frees(&call);
 }
 
+/*
+ * What stands in the table of a domain. The context is the one that was there: another thread may
+ * call while a table is written.
+ */
+#define OF_DOMAIN(name, domain)                                                                    \
+	static void *name##_malloc(void *context, size_t size)                                     \
+	{                                                                                          \
+		return pool_malloc(&behind[domain], size);                                         \
+	}                                                                                          \
+	static void *name##_calloc(void *context, size_t count, size_t size)                       \
+	{                                                                                          \
+		return pool_calloc(&behind[domain], count, size);                                  \
+	}                                                                                          \
+	static void *name##_realloc(void *context, void *old, size_t size)                         \
+	{                                                                                          \
+		return pool_realloc(&behind[domain], old, size);                                   \
+	}                                                                                          \
+	static void name##_free(void *context, void *block)                                        \
+	{                                                                                          \
+		pool_free(&behind[domain], block);                                                 \
+	}
+OF_DOMAIN(memory, DOMAIN_MEM)
+OF_DOMAIN(object, DOMAIN_OBJECT)
+
+static const struct pool_functions ours[] = {
+	[DOMAIN_MEM] = {NULL, memory_malloc, memory_calloc, memory_realloc, memory_free},
+	[DOMAIN_OBJECT] = {NULL, object_malloc, object_calloc, object_realloc, object_free},
+};
+
+/* Puts our functions in front of those that stand in the tables. */
+static void go_in_front(void)
+{
+	for (int domain = DOMAIN_MEM; domain <= DOMAIN_OBJECT; domain++) {
+		struct pool_functions there;
+
+		python.get(domain, &there);
+		if (there.malloc == ours[domain].malloc)
+			continue;
+		behind[domain] = there;
+		there.malloc = ours[domain].malloc;
+		there.calloc = ours[domain].calloc;
+		there.realloc = ours[domain].realloc;
+		there.free = ours[domain].free;
+		python.set(domain, &there);
+	}
+}
+
+/* Python asks here for pages of its stack of frames, too, 16 KiB at first. */
+static void *first_arena(void *context, size_t size)
+{
+	if (size == ARENA || size == OLD_ARENA) {
+		python.set_arenas(&arenas);
+		go_in_front();
+	}
+	return arenas.allocate(context, size);
+}
+
+static void *find_function(const char *name)
+{
+	uint64_t start, end;
+
+	return link_map_find_symbol(name, &start, &end) ? (void *)(uintptr_t)start : NULL;
+}
+
 void python_pools_begin(void)
 {
-	uint64_t get, set, end;
+	struct arena_functions first;
 
-	if (!config.value[SETTING_PYTHON_POOLS] || !python_layout || behind[DOMAIN_MEM].malloc ||
-	    !link_map_find_symbol("PyMem_GetAllocator", &get, &end) ||
-	    !link_map_find_symbol("PyMem_SetAllocator", &set, &end))
+	if (!config.value[SETTING_PYTHON_POOLS] || !python_layout || python.get)
 		return;
-	for (int domain = DOMAIN_MEM; domain <= DOMAIN_OBJECT; domain++) {
-		struct pool_functions ours = {&behind[domain], pool_malloc, pool_calloc,
-					      pool_realloc, pool_free};
-
-		((table_access *)(uintptr_t)get)(domain, &behind[domain]);
-		((table_access *)(uintptr_t)set)(domain, &ours);
-	}
+	python.set = (table_access *)find_function("PyMem_SetAllocator");
+	python.get_arenas = (arena_access *)find_function("PyObject_GetArenaAllocator");
+	python.set_arenas = (arena_access *)find_function("PyObject_SetArenaAllocator");
+	python.get = (table_access *)find_function("PyMem_GetAllocator");
+	if (!python.get || !python.set || !python.get_arenas || !python.set_arenas)
+		return;
+	go_in_front();
+	python.get_arenas(&arenas);
+	first = (struct arena_functions){arenas.context, first_arena, arenas.free};
+	python.set_arenas(&first);
 }

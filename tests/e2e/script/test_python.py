@@ -152,6 +152,20 @@ def test_blocks_of_pools(mallow, tool, tmp_path):
     assert report["total_bytes"] < forced["total_bytes"] * 1.1
 
 
+@pytest.mark.parametrize("name, value, size", [("PYTHONMALLOC", "pymalloc", 24), ("PYTHONMALLOC", "debug", 24),
+                                               ("PYTHONDEVMODE", "1", 24), ("PYTHONMALLOC", "malloc_debug", 56)])
+def test_blocks_of_pools_behind_others(name, value, size, mallow, tool, tmp_path, monkeypatch):
+    """Python's settings put functions in front of its pools after ours: each block is seen, in its own size. But for
+    malloc_debug: there are no pools, and malloc sees what these functions ask for."""
+    monkeypatch.setenv(name, value)
+    said, path = run(mallow, tmp_path, FLOATS)
+    assert "unseen" not in said and "--force-malloc" not in said
+    report = json.loads(tool("report", "--json", "--size-min", size, "--size-max", size, "--function-regex", "^make$",
+                             "--top", 1, path).stdout)
+    assert 9500 <= report["calls"] <= 10000
+    assert json.loads(tool("report", "--errors", "--json", path).stdout)["error_count"] == 0
+
+
 def test_pools_left_alone(mallow, tool, tmp_path):
     said, path = run(mallow, tmp_path, FLOATS, "--python-pools", "off")
     assert "--force-malloc" in said
