@@ -94,8 +94,11 @@ static const char *const forcing[][2] = {
 };
 #define FORCING (ARRAY_COUNT(forcing))
 
-/* The settings, LD_PRELOAD, ASAN_OPTIONS, registry, parent and directory. */
-#define MADE_MAX (SETTING_COUNT + 5 + FORCING)
+/* The second one has code that is interpreted named, too. */
+#define NODE_NAMES "--perf-basic-prof --interpreted-frames-native-stack"
+
+/* The settings, LD_PRELOAD, ASAN_OPTIONS, NODE_OPTIONS, registry, parent and directory. */
+#define MADE_MAX (SETTING_COUNT + 6 + FORCING)
 
 /*
  * Room for the id of a recording. The agent writes its own over it, without allocating, so that the
@@ -174,6 +177,16 @@ static struct err *make_forcing(struct run_environment *environment)
 	return err;
 }
 
+static struct err *make_node_names(struct run_environment *environment)
+{
+	const char *users = getenv("NODE_OPTIONS");
+	auto_free char *value = NULL;
+
+	if (asprintf(&value, "%s%s" NODE_NAMES, users ? users : "", users && *users ? " " : "") < 0)
+		return err_no_memory();
+	return make_variable(environment, "NODE_OPTIONS", value);
+}
+
 /* Joins our variables and the rest of the tool's environment. */
 static struct err *merge_variables(struct run_environment *environment)
 {
@@ -216,6 +229,8 @@ struct err *run_environment_create(const struct options *options, const char *li
 	}
 	if (!err && setting_options_value(options, SETTING_FORCE_MALLOC))
 		err = make_forcing(&environment);
+	if (!err && setting_options_value(options, SETTING_SCRIPT_NAMES))
+		err = make_node_names(&environment);
 	if (!err)
 		err = make_variable(&environment, REGISTRY_VARIABLE, registry);
 	if (!err)

@@ -502,6 +502,17 @@ def test_force_malloc(mallow, agent, tmp_path, words, env, forced):
                                       for name, value in FORCED.items()}
 
 
+@pytest.mark.parametrize("options", [None, "", "--no-warnings"])
+def test_script_names(mallow, agent, tmp_path, options):
+    """node is told to name its code, beside what the user has told it."""
+    show = "import os; print(os.environ.get('NODE_OPTIONS'))"
+    env = {} if options is None else {"NODE_OPTIONS": options}
+    plain = run_tool(mallow, "--no-finish", PYTHON, "-c", show, cwd=tmp_path, env=env)
+    assert plain.stdout == f"{options}\n"
+    run = run_tool(mallow, "--script-names", "--no-finish", PYTHON, "-c", show, cwd=tmp_path, env=env)
+    assert run.stdout.split() == [*(options or "").split(), "--perf-basic-prof", "--interpreted-frames-native-stack"]
+
+
 def hidden_lines(text):
     return [line for line in text.splitlines() if line.startswith(("  unseen ", "  hint "))]
 
