@@ -9,7 +9,9 @@
 
 #define OLD_ARENA (256u << 10) /* Python's up to 3.9 */
 #define NEW_ARENA (1u << 20)
-#define PHP_CHUNK (2u << 20) /* a larger block has a mapping of its own */
+#define PHP_CHUNK (2u << 20)   /* a larger block has a mapping of its own */
+#define RUBY_PAGE (32u << 10)  /* mapped for a page of 16 KiB; what is not aligned is cut off */
+#define NEW_PAGE  (128u << 10) /* for one of 64 KiB: since 3.2 */
 
 /* The mappings of all such heaps that are there at a moment of the recording. */
 struct mapped {
@@ -21,7 +23,14 @@ struct mapped {
 
 const char *hidden_heap_owner(enum hidden_heap heap)
 {
-	return heap == HIDDEN_HEAP_PYTHON ? "Python" : "PHP";
+	static const char *const owners[] = {"Python", "PHP", "Ruby"};
+
+	return owners[heap];
+}
+
+const char *hidden_heap_option(const char *owner)
+{
+	return strcmp(owner, "Ruby") == 0 ? "--mappings" : "--force-malloc";
 }
 
 static void mapped_deinit(struct mapped *mapped)
@@ -73,6 +82,10 @@ enum hidden_heap hidden_heap_of(const struct recording *recording,
 	if (mapping->length >= PHP_CHUNK && mapping->length <= INT64_MAX &&
 	    (module_begins(recording, module, "php") || module_begins(recording, module, "libphp")))
 		return HIDDEN_HEAP_PHP;
+	if ((mapping->length == RUBY_PAGE || mapping->length == NEW_PAGE) &&
+	    (module_begins(recording, module, "ruby") ||
+	     module_begins(recording, module, "libruby")))
+		return HIDDEN_HEAP_RUBY;
 	return HIDDEN_HEAP_COUNT;
 }
 

@@ -10,22 +10,25 @@
 #include "analysis/names/symbolized.h"
 #include "analysis/recording.h"
 
-enum hidden_heap { HIDDEN_HEAP_PYTHON, HIDDEN_HEAP_PHP, HIDDEN_HEAP_COUNT };
+enum hidden_heap { HIDDEN_HEAP_PYTHON, HIDDEN_HEAP_PHP, HIDDEN_HEAP_RUBY, HIDDEN_HEAP_COUNT };
 
 struct hidden_heaps {
 	struct {
-		uint32_t count;      /* of arenas or chunks that were ever mapped */
+		uint32_t count;      /* of arenas, chunks or pages that were ever mapped */
 		uint64_t peak_bytes; /* mapped at once at most */
 	} of[HIDDEN_HEAP_COUNT];
 };
 
-/* "Python", "PHP". */
+/* "Python", "PHP", "Ruby". */
 const char *hidden_heap_owner(enum hidden_heap heap);
+/* The option that shows more of an owner's heap: each of its blocks, or what mapped it. */
+const char *hidden_heap_option(const char *owner);
 
 /*
  * The language whose own blocks lie in what an operation maps. HIDDEN_HEAP_COUNT: none. The call is
  * in the language's own code, and the memory anonymous and private. Python's arenas are of exactly
- * one size; PHP maps chunks of one size and single blocks that are larger. With PYTHONMALLOC=malloc
+ * one size, as are Ruby's pages of objects; PHP maps chunks of one size and single blocks that are
+ * larger. With PYTHONMALLOC=malloc
  * and USE_ZEND_ALLOC=0 there are none.
  */
 enum hidden_heap hidden_heap_of(const struct recording *recording,

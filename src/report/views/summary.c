@@ -280,10 +280,11 @@ void summary_put_end(struct buf *buf, const struct recording_facts *facts)
 }
 
 static const struct {
-	const char *blocks, *unit;
+	const char *blocks, *unit, *shown;
 } texts[HIDDEN_HEAP_COUNT] = {
-	[HIDDEN_HEAP_PYTHON] = {"small blocks", "arena"},
-	[HIDDEN_HEAP_PHP] = {"its blocks", "chunk"},
+	[HIDDEN_HEAP_PYTHON] = {"small blocks", "arena", "each"},
+	[HIDDEN_HEAP_PHP] = {"its blocks", "chunk", "each"},
+	[HIDDEN_HEAP_RUBY] = {"objects", "page", "them"},
 };
 
 static void put_heap(struct buf *buf, const struct style *style, enum hidden_heap heap,
@@ -295,8 +296,9 @@ static void put_heap(struct buf *buf, const struct style *style, enum hidden_hea
 	style_printf(buf, style, STYLE_STRONG, "%10s", format_bytes(peak_bytes, style->exact).text);
 	buf_printf(buf, "  at most, mapped by %s for blocks that the above does not count\n",
 		   hidden_heap_owner(heap));
-	buf_printf(buf, "  hint        %s keeps %s in %s of its own: --force-malloc shows each\n",
-		   hidden_heap_owner(heap), texts[heap].blocks, units.text);
+	buf_printf(buf, "  hint        %s keeps %s in %s of its own: %s shows %s\n",
+		   hidden_heap_owner(heap), texts[heap].blocks, units.text,
+		   hidden_heap_option(hidden_heap_owner(heap)), texts[heap].shown);
 }
 
 /* What the program mapped itself, which no block is. */

@@ -4,6 +4,7 @@
 
 #include "analysis/facts/run_facts.h"
 #include "analysis/filter/filter.h"
+#include "analysis/views/hidden_heaps.h"
 #include "report/names/frame_name.h"
 #include "report/words/format.h"
 #include "report/words/shell_word.h"
@@ -241,8 +242,9 @@ static void put_doubt(const struct sentence *sentence)
 		put_bytes(sentence, FINDING_NUMBER_bytes);
 		put_text(sentence, " of memory mapped by ");
 		put_text(sentence, sentence->finding->subject);
-		put_text(sentence, "'s own allocator, whose blocks no number here counts: "
-				   "--force-malloc shows them");
+		put_text(sentence, "'s own allocator, whose blocks no number here counts: ");
+		put_text(sentence, hidden_heap_option(sentence->finding->subject));
+		put_text(sentence, " shows them");
 		break;
 	case FINDING_UNEXPLAINED:
 		put_bytes(sentence, FINDING_NUMBER_bytes);

@@ -1,5 +1,6 @@
 #include "report/words/headline.h"
 
+#include "analysis/views/hidden_heaps.h"
 #include "report/names/frame_name.h"
 #include "report/words/format.h"
 
@@ -89,8 +90,8 @@ static void put_fact(struct buf *buf, const struct style *style, const struct he
 	case HEADLINE_UNSEEN:
 		buf_text(buf, "Up to ");
 		put_bytes(buf, style, numbers[0]);
-		buf_printf(buf, " more is in blocks that %s hides: --force-malloc shows them.",
-			   headline->unseen);
+		buf_printf(buf, " more is in blocks that %s hides: %s shows them.",
+			   headline->unseen, hidden_heap_option(headline->unseen));
 		break;
 	case HEADLINE_MAPPED:
 		put_bytes(buf, style, numbers[0]);
