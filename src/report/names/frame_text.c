@@ -54,7 +54,7 @@ static void put_place(struct buf *buf, const struct named_frame *frame, const ch
 		buf_char(buf, ']');
 		separator = "  ";
 	}
-	if (frame->inlined) {
+	if (frame->inlined && !frame->import) {
 		buf_printf(buf, "%s(inlined)", separator);
 		separator = "  ";
 	}

@@ -36,7 +36,8 @@ function FrameLine({ frame, quiet }: { frame: Frame; quiet?: boolean }) {
 			<code>{quiet ? frame.function ?? frame.address_s : <b>{shortName(frame.function ?? frame.address_s)}</b>}</code>{' '}
 			<span class="muted">
 				{frame.source ? `${fileName(frame.source, frame.library)}:${frame.line ?? ''}` : frame.library}
-				{frame.is_inline ? ' inlined' : ''}
+				{/* An import statement stands in its function as if it were inlined. */}
+				{frame.is_inline && !frame.function?.startsWith('import ') ? ' inlined' : ''}
 			</span>
 		</li>
 	);
