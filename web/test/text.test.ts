@@ -40,6 +40,9 @@ describe('short names', () => {
 		['/usr/bin/python3.11 -c pass', 'python3.11'],
 		['/usr/bin/python3', 'python3'],
 		['/srv/pythonic app.py', 'pythonic'],
+		['/usr/bin/php8.2 -d memory_limit=1G bin/shop.php -r', 'shop.php'],
+		['/usr/bin/php8.2 -r echo', 'php8.2'],
+		['/usr/bin/ruby3.1 -r json -w worker.rb', 'worker.rb'],
 	])('%s is called %s', (command, name) => expect(programName(command.split(' ')[0]!, command.split(' '))).toBe(name));
 	test('a pattern for exactly a name', () => expect('f(int*)').toMatch(new RegExp(exactly('f(int*)'))));
 });

@@ -113,7 +113,7 @@ static struct err *measure(struct own_functions *functions, const uint32_t *numb
 			set |= bit | (lines[j] == FUNCTION_NONE ? 0 : any);
 		}
 		// What called Rust's start is the C main, and no function of the reader's. And what
-		// a Python file calls is what main is elsewhere.
+		// a script's file calls is what main is elsewhere.
 		if (functions->frames[functions->nodes[i].frame].starts)
 			set &= ~any;
 		functions->candidates[i] = set;

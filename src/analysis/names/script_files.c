@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/compiler.h"
 #include "hosted/cleanup.h"
 #include "hosted/file_name.h"
 #include "hosted/intern.h"
@@ -97,4 +98,21 @@ struct err *script_files_parts(const struct recording *recording, uint8_t **ret)
 	if (!err)
 		*ret = steal(&naming.parts);
 	return err;
+}
+
+const char *script_files_language(const struct recording *recording)
+{
+	static const char *const languages[][2] = {
+		{"python", "Python"}, {"php", "PHP"}, {"ruby", "Ruby"}};
+	const char *name = file_name(recording_facts(recording)->program);
+
+	for (size_t i = 0; i < ARRAY_COUNT(languages); i++) {
+		size_t size = strlen(languages[i][0]);
+
+		// python3.11, php8.2
+		if (strncmp(name, languages[i][0], size) == 0 &&
+		    name[size + strspn(name + size, ".0123456789")] == '\0')
+			return languages[i][1];
+	}
+	return NULL;
 }

@@ -1,6 +1,6 @@
 /*
  * What the files of scripts are called where there is no room for their paths: by the last part,
- *and by as many folders as tell a file from the others of its recording:
+ * and by as many folders as tell a file from the others of its recording:
  *
  *	/srv/shop/app.py              app.py
  *	/srv/shop/orders/models.py    orders/models.py
@@ -19,6 +19,13 @@ struct err *script_files_parts(const struct recording *recording, uint8_t **ret)
 
 /* The last parts of a path, or all of it. */
 const char *script_files_name(const char *path, unsigned parts);
+
+/*
+ * The language that a recorded program interprets, by the name of its file: "Python", "PHP",
+ * "Ruby". NULL: none of them, or another program that has an interpreter in it. As interpreted() of
+ * web/src/text/names.ts.
+ */
+const char *script_files_language(const struct recording *recording);
 
 /* Whether the file is the code of a package as such: its folder has the package's name. */
 bool script_files_is_package(const char *path);

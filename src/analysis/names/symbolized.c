@@ -8,7 +8,7 @@
 
 #include "analysis/names/anonymous.h"
 #include "analysis/names/script_files.h"
-#include "analysis/names/script_stacks.h"
+#include "analysis/names/script_facts.h"
 #include "analysis/names/symbols_jit.h"
 #include "analysis/names/symbols_section.h"
 #include "base/compiler.h"
@@ -36,8 +36,8 @@ struct symbolized {
 	bool jit_known;
 	struct symbol own_symbol; /* result of the last look-up in jit, or of a script frame */
 	bool has_scripts;
-	struct script_stacks scripts; /* imports NULL: not asked for yet, as the next one */
-	uint8_t *script_parts;        /* script_files_parts() */
+	struct script_facts scripts; /* imports NULL: not asked for yet, as the next one */
+	uint8_t *script_parts;       /* script_files_parts() */
 	struct arena arena;
 	struct name_source *sources; /* for each module; the last is for frames in no module */
 	struct frame_lines *frames;  /* for each frame; NULL: not looked up yet */
@@ -53,7 +53,7 @@ void symbolized_destroy(struct symbolized *symbolized)
 	symbols_section_close(symbolized->section);
 	symbols_jit_deinit(&symbolized->jit);
 	arena_deinit(&symbolized->arena);
-	script_stacks_deinit(&symbolized->scripts);
+	script_facts_deinit(&symbolized->scripts);
 	free(symbolized->script_parts);
 	free(symbolized->sources);
 	free(symbolized->frames);
@@ -331,22 +331,34 @@ static struct err *readable_name(struct symbolized *symbolized, bool bare, const
 
 /*
  * The name of a script's function as people say it: "outer.<locals>.inner" is outer.inner, and what
- * has no name of its own has that of the function that it stands in.
+ * has no name of its own has that of the function that it stands in: Python's "f.<listcomp>", and
+ * Ruby's "block (2 levels) in f".
  */
 static const char *script_name(struct symbolized *symbolized, const char *raw, const char *module)
 {
 	static const char locals[] = ".<locals>";
 	static const char *const nameless[] = {".<lambda>", ".<genexpr>", ".<listcomp>",
 					       ".<dictcomp>", ".<setcomp>"};
+	static const char *const parts_of_ruby[] = {"block in ", "block (", "rescue in ",
+						    "ensure in "};
 	const size_t length = strlen(locals);
 	char *name, *at;
 
 	// Of Python's own code for `import`, which has names that nobody knows.
-	if (script_stacks_is_machinery(module) &&
+	if (script_facts_is_machinery(module) &&
 	    (strcmp(raw, "_find_and_load") == 0 || strcmp(raw, "_handle_fromlist") == 0))
 		return "import";
-	name = at = arena_copy(&symbolized->arena, raw, strlen(raw));
+	for (size_t i = 0; i < ARRAY_COUNT(parts_of_ruby);) {
+		const char *in = strstr(raw, " in ");
 
+		if (in && strncmp(raw, parts_of_ruby[i], strlen(parts_of_ruby[i])) == 0) {
+			raw = in + 4;
+			i = 0;
+		} else {
+			i++;
+		}
+	}
+	name = at = arena_copy(&symbolized->arena, raw, strlen(raw));
 	while (at && (at = strstr(at, locals)))
 		memmove(at, at + length, strlen(at + length) + 1);
 	for (size_t i = 0; name && i < ARRAY_COUNT(nameless);) {
@@ -397,7 +409,7 @@ static bool is_plumbing(const struct symbolized *symbolized, const struct named_
 {
 	return plumbing_has(symbolized->plumbing, line) ||
 	       (line->script && !symbolized->scripts.runs_string &&
-		script_stacks_is_string(line->module));
+		script_facts_is_string(line->module));
 }
 
 /* Fills a line. module NULL: in no module. */
@@ -439,7 +451,7 @@ static struct err *fill_import(struct symbolized *symbolized, const char *module
 			       const struct named_frame *function, struct named_frame *line)
 {
 	*line = *function;
-	line->import = true;
+	line->import = line->inlined = true;
 	line->function = line->raw_function = arena_format(&symbolized->arena, "import %s", module);
 	if (!line->function)
 		return err_no_memory();
@@ -455,7 +467,7 @@ static struct err *know_scripts(struct symbolized *symbolized)
 									&symbolized->script_parts);
 
 	return err ? err
-		   : script_stacks_create(symbolized, &symbolized->arena, &symbolized->scripts);
+		   : script_facts_create(symbolized, &symbolized->arena, &symbolized->scripts);
 }
 
 static struct err *resolve_frame(struct symbolized *symbolized, uint32_t index,

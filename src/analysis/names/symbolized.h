@@ -69,11 +69,15 @@ static inline bool named_frame_is_rust_start(const struct named_frame *frame)
 	return strncmp(frame->function, "std::rt::lang_start", 19) == 0;
 }
 
-/* Whether this calls what is main elsewhere: a Python file does so itself. */
+/* Whether this calls what is main elsewhere: a script's file does so itself. */
 static inline bool named_frame_is_start(const struct named_frame *frame)
 {
-	return frame->script ? strcmp(frame->function, "<module>") == 0
-			     : named_frame_is_rust_start(frame);
+	static const char *const files[] = {"<module>", "{main}", "<main>", "<top (required)>"};
+
+	for (size_t i = 0; frame->script && i < sizeof(files) / sizeof(*files); i++)
+		if (strcmp(frame->function, files[i]) == 0)
+			return true;
+	return !frame->script && named_frame_is_rust_start(frame);
 }
 
 /* The name of a frame's source file, which is known: without folders, or as script_files.h says. */
@@ -88,13 +92,18 @@ static inline const char *named_frame_file_name(const struct named_frame *frame)
  */
 static inline bool named_frame_is_interpreter(const struct named_frame *frame)
 {
-	return frame->beside_scripts && (strncmp(frame->module_name, "python", 6) == 0 ||
-					 strncmp(frame->module_name, "libpython", 9) == 0);
+	static const char *const names[] = {"python", "libpython", "php",
+					    "libphp", "ruby",      "libruby"};
+
+	for (size_t i = 0; frame->beside_scripts && i < sizeof(names) / sizeof(*names); i++)
+		if (strncmp(frame->module_name, names[i], strlen(names[i])) == 0)
+			return true;
+	return false;
 }
 
 /*
  * All lines of a frame, the innermost inlined function first. A script's import statement is a line
- * of its own, as if it were inlined in the function that it stands in (script_stacks.h):
+ * of its own, and `inlined` in the function that it stands in (script_facts.h):
  *
  *	innermost   import pandas     app.py:3
  *	outermost   <module>          app.py:3

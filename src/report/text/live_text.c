@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "analysis/names/script_files.h"
 #include "hosted/cleanup.h"
 #include "report/text/text_report.h"
 #include "report/views/live_view.h"
@@ -93,23 +94,12 @@ static void put_summary(struct buf *buf, const struct live_view *view)
 			   format_counted(live->not_counted, "event", true).text);
 }
 
-/* Whether functions of scripts are known, which a program has if an interpreter of them runs. */
-static bool has_scripts(const struct recording *recording)
-{
-	uint32_t count;
-	const struct recorded_module *modules = recording_modules(recording, &count);
-
-	for (uint32_t i = 0; i < count; i++)
-		if (recorded_module_is_script(&modules[i]))
-			return true;
-	return false;
-}
-
 struct err *live_text_write(struct buf *buf, const struct style *style,
 			    const struct live_view *view)
 {
 	const struct recording_facts *facts = recording_facts(view->recording);
 	struct style of_frames = *style;
+	const char *language;
 	struct err *err = NULL;
 
 	of_frames.offsets = true;
@@ -123,9 +113,12 @@ struct err *live_text_write(struct buf *buf, const struct style *style,
 	text_report_reservations(buf, style, facts);
 	if (!facts->ended && !facts->writing)
 		buf_text(buf, "  it was killed: this was live then\n");
-	if (facts->ended && has_scripts(view->recording))
-		buf_text(buf, "  Python frees nearly all before it ends: --interval 1, or a "
-			      "signal, shows what lives until then\n");
+	language = facts->ended ? script_files_language(view->recording) : NULL;
+	if (language && strcmp(language, "Ruby") != 0)
+		buf_printf(buf,
+			   "  %s frees nearly all before it ends: --interval 1, or a signal, shows "
+			   "what lives until then\n",
+			   language);
 	for (uint32_t i = 0; i < view->shown && !err; i++) {
 		err = put_backtrace(buf, &of_frames, view, i);
 		buf_char(buf, '\n');

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "analysis/findings/findings.h"
+#include "analysis/names/script_files.h"
 #include "hosted/cleanup.h"
 #include "hosted/compressor.h"
 #include "hosted/encode.h"
@@ -19,8 +20,8 @@
 /* Marks beyond are left out, evenly. */
 #define MARKS_MOST 16u
 
-/* What a question begins with that is for Python's recordings. */
-#define PYTHON "python "
+/* What a question begins with that is for recordings of scripts. */
+#define SCRIPT "script "
 
 /* Rows of a page of sites, as in the questions, and how many pages at most. */
 #define PAGE       8000u
@@ -228,28 +229,21 @@ static struct err *put_lines(struct html_file *file, const char *line)
 	return err;
 }
 
-/* Whether the program is Python: isPython() of web/src/text/names.ts. */
-static bool is_python(const struct html_file *file)
-{
-	const char *name = file_name(recording_facts(file->dataset->recording)->program);
-
-	return strncmp(name, "python", 6) == 0 && name[6 + strspn(name + 6, ".0123456789")] == '\0';
-}
-
 /* Asks all questions of the page's list, a text with a line each, which is taken apart. */
 static struct err *put_answers(struct html_file *file, char *questions)
 {
 	const struct html_file_options *options = file->options;
 	size_t size = strlen(questions);
 	struct err *err = NULL;
+	bool scripts = script_files_language(file->dataset->recording);
 	char *rest;
 
 	for (char *line = strtok_r(questions, "\n", &rest); line && !err;
 	     line = strtok_r(NULL, "\n", &rest)) {
-		bool python = strncmp(line, PYTHON, strlen(PYTHON)) == 0;
+		bool script = strncmp(line, SCRIPT, strlen(SCRIPT)) == 0;
 
-		if (*line != '#' && (!python || is_python(file)))
-			err = put_lines(file, line + (python ? strlen(PYTHON) : 0));
+		if (*line != '#' && (!script || scripts))
+			err = put_lines(file, line + (script ? strlen(SCRIPT) : 0));
 		if (options->progress)
 			options->progress(options->argument, (uint64_t)(line - questions), size);
 	}

@@ -232,16 +232,25 @@ export function afterScope(name: string): string {
 
 const last = (path: string): string => path.slice(path.lastIndexOf('/') + 1);
 
-/** Whether a program is Python: is_python() of src/server/page/html_file.c. */
-export const isPython = (program: string): boolean => /^python[\d.]*$/.test(last(program));
+/* Options of interpreters: those with a text of code behind them, and those with another word. */
+const OPTIONS: Record<string, { code: string[]; word: string[] }> = {
+	python: { code: ['-c', '-'], word: ['-X', '-W'] },
+	php: { code: ['-r', '-B', '-R', '-E', '-'], word: ['-d', '-c', '-z', '-S', '-t'] },
+	ruby: { code: ['-e', '-'], word: ['-C', '-E', '-I', '-r'] },
+};
+
+/** Whether a program interprets scripts, and of which language: script_files_language() of src/analysis/names. */
+export const interpreted = (program: string): string | undefined => /^(python|php|ruby)[\d.]*$/.exec(last(program))?.[1];
 
 /** What a program is called: of an interpreter, the script or module that it runs. words: its arguments. */
 export function programName(program: string, words: string[]): string {
-	if (!isPython(program)) return last(program);
-	for (let i = 1; i < words.length && words[i] !== '-c' && words[i] !== '-'; i++) {
+	const language = interpreted(program);
+	const options = language && OPTIONS[language];
+	if (!options) return last(program);
+	for (let i = 1; i < words.length && !options.code.includes(words[i]!); i++) {
 		const word = words[i]!;
-		if (word === '-m') return words[i + 1] ?? last(program);
-		if (word === '-X' || word === '-W') i++;
+		if (word === '-m' && language === 'python') return words[i + 1] ?? last(program);
+		if (options.word.includes(word)) i++;
 		else if (!word.startsWith('-')) return last(word);
 	}
 	return last(program);

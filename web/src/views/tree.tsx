@@ -12,7 +12,7 @@ import { notHere, liveTable, merged } from '../state/limits';
 import { measure } from '../state/measure';
 import { say } from '../state/say';
 import { conditions, dataPath, facts, go, isDifference, place } from '../state/state';
-import { isPython, shortName } from '../text/names';
+import { interpreted, shortName } from '../text/names';
 import { formatBytes, formatChange, formatCount, formatExact, formatPercent, formatTime } from '../text/units';
 import { metricWords, TEMPORARY, whenWords } from './moment_words';
 import { onlyOf, withoutOf } from './flame_pane';
@@ -38,8 +38,8 @@ const MERGES: { value: Merge; text: string }[] = [
 
 type Frames = 'own' | 'all';
 
-/* Between Python's functions stands the interpreter, so a reader of Python wants those folded. */
-const usual = (): Frames => (isPython(facts.value?.program ?? '') ? 'own' : 'all');
+/* Between functions of scripts stands the interpreter, so a reader of them wants it folded. */
+const usual = (): Frames => (interpreted(facts.value?.program ?? '') ? 'own' : 'all');
 
 const frames = (): Frames => {
 	const asked = place.value.view.frames;

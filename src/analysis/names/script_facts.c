@@ -1,4 +1,4 @@
-#include "analysis/names/script_stacks.h"
+#include "analysis/names/script_facts.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -44,20 +44,20 @@ static void search_deinit(struct search *search)
 	map_deinit(&search->packages);
 }
 
-bool script_stacks_is_machinery(const char *module)
+bool script_facts_is_machinery(const char *module)
 {
 	return strncmp(module, "<frozen importlib._bootstrap", 28) == 0;
 }
 
-bool script_stacks_is_string(const char *module)
+bool script_facts_is_string(const char *module)
 {
 	return strcmp(module, "<string>") == 0;
 }
 
-void script_stacks_deinit(struct script_stacks *stacks)
+void script_facts_deinit(struct script_facts *stacks)
 {
 	free(stacks->imports);
-	*stacks = (struct script_stacks){0};
+	*stacks = (struct script_facts){0};
 }
 
 /* The length of a path without its last part; 0: it has no folder. */
@@ -109,7 +109,7 @@ static struct err *kind_of(struct search *search, uint32_t frame, uint8_t *ret)
 		if (err)
 			return err;
 		name = symbols[0].raw_function ? symbols[0].raw_function : "";
-		if (!script_stacks_is_machinery(path))
+		if (!script_facts_is_machinery(path))
 			search->kinds[frame] = !strcmp(name, "<module>") ? KIND_BODY : KIND_OTHER;
 		else if (!strcmp(name, "_find_and_load"))
 			search->kinds[frame] = KIND_FIND;
@@ -146,7 +146,7 @@ static struct err *take_function(struct search *search, uint32_t frame, bool bod
 	if (!seen->machinery && seen->caller != RECORDING_NONE)
 		search->other[seen->caller] = true;
 	if (!seen->machinery && seen->caller == RECORDING_NONE)
-		search->runs_string |= body && script_stacks_is_string(path);
+		search->runs_string |= body && script_facts_is_string(path);
 	// A loader of another kind may stand between the machinery and the module that it loads.
 	if (body && seen->loads == 1 && seen->importer != RECORDING_NONE)
 		err = note(search, seen->importer, path, seen->listed);
@@ -249,8 +249,8 @@ static struct err *name_of(struct search *search, const char *path, const char *
 	return *ret ? NULL : err_no_memory();
 }
 
-struct err *script_stacks_create(struct symbolized *symbolized, struct arena *arena,
-				 struct script_stacks *ret)
+struct err *script_facts_create(struct symbolized *symbolized, struct arena *arena,
+				struct script_facts *ret)
 {
 	cleanup(search_deinit) struct search search = {.symbolized = symbolized, .arena = arena};
 	const struct recording *recording = symbolized_recording(symbolized);
@@ -276,6 +276,6 @@ struct err *script_stacks_create(struct symbolized *symbolized, struct arena *ar
 			err = name_of(&search, found[i], &found[i]);
 	}
 	if (!err)
-		*ret = (struct script_stacks){steal(&found), search.runs_string};
+		*ret = (struct script_facts){steal(&found), search.runs_string};
 	return err;
 }

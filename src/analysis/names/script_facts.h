@@ -19,13 +19,13 @@
  * And whose the code is that stands in no file, "<string>": of `python3 -c`, or of a function that
  * had its text compiled, as dataclasses and namedtuple do.
  */
-#ifndef MALLOW_ANALYSIS_NAMES_SCRIPT_STACKS_H
-#define MALLOW_ANALYSIS_NAMES_SCRIPT_STACKS_H
+#ifndef MALLOW_ANALYSIS_NAMES_SCRIPT_FACTS_H
+#define MALLOW_ANALYSIS_NAMES_SCRIPT_FACTS_H
 
 #include "analysis/names/symbolized.h"
 #include "hosted/arena.h"
 
-struct script_stacks {
+struct script_facts {
 	/*
 	 * Of each frame the module that it imports. NULL: it imports nothing, or no stack shows
 	 * what, or it also does other things: importlib.import_module() imports whatever it is
@@ -38,14 +38,14 @@ struct script_stacks {
 /*
  * *ret: strings in it are in the arena. symbolized is asked for names before demangling alone.
  */
-struct err *script_stacks_create(struct symbolized *symbolized, struct arena *arena,
-				 struct script_stacks *ret);
+struct err *script_facts_create(struct symbolized *symbolized, struct arena *arena,
+				struct script_facts *ret);
 /* Accepts a zeroed struct. */
-void script_stacks_deinit(struct script_stacks *stacks);
+void script_facts_deinit(struct script_facts *stacks);
 
 /* Whether the module is a part of Python's own code for `import`. */
-bool script_stacks_is_machinery(const char *module);
+bool script_facts_is_machinery(const char *module);
 /* Whether the module is a text that was compiled without a file. */
-bool script_stacks_is_string(const char *module);
+bool script_facts_is_string(const char *module);
 
 #endif
