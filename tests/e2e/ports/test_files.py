@@ -165,7 +165,7 @@ def test_each_command(tool, recording, serve, tmp_path):
         assert NAME in (tmp_path / out).read_text(), out
     profile = pprof_reader.read(tmp_path / "pprof")
     assert any(line[0] == NAME for _, _, lines in profile.locations.values() for line in lines)
-    assert NAME in tool("diff", "--full", *root, f"{recording}@1ms", f"{recording}@peak").stdout
+    assert NAME in tool("diff", "--full", *root, f"{recording}@0s", f"{recording}@peak").stdout
     assert tool("check", "--max-peak", "1G", *by).returncode == 0
     server = serve(*by)
     listed, = server.json("/list")
