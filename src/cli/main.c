@@ -14,6 +14,7 @@
 #include "cli/cli.h"
 #include "cli/command/command.h"
 #include "cli/command/help.h"
+#include "cli/commit.h"
 #include "cli/options/access_options.h"
 #include "cli/options/log_option.h"
 #include "cli/options/options.h"
@@ -25,9 +26,21 @@ static bool is_help(const char *word)
 	return strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0;
 }
 
+#define TEXT(macro) TEXT_(macro)
+#define TEXT_(text) #text
+#ifdef __clang__
+#define COMPILER __VERSION__
+#else
+#define COMPILER "gcc " __VERSION__
+#endif
+
+/* The version comes first, as scripts read it; then which commit and build it is. */
 static int print_version(void)
 {
-	return puts("mallow " MALLOW_VERSION) < 0 || fflush(stdout) != 0 ? CLI_FAILED : CLI_OK;
+	static const char text[] = "mallow " MALLOW_VERSION " (commit " MALLOW_COMMIT
+				   ", " TEXT(MALLOW_CPU) ", " COMPILER ")";
+
+	return puts(text) < 0 || fflush(stdout) != 0 ? CLI_FAILED : CLI_OK;
 }
 
 /* Options before the command. Only some that are commands themselves are allowed. */
