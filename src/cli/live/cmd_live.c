@@ -20,6 +20,7 @@
 #include "cli/run/run_program.h"
 #include "cli/run/run_stream.h"
 #include "hosted/cleanup.h"
+#include "hosted/files/own_path.h"
 
 static const struct option_spec options_of_live[] = {
 #define SETTING_OPTIONS_OF SETTING_COMMANDS_LIVE
@@ -30,7 +31,7 @@ static const struct option_spec options_of_live[] = {
 struct prepared {
 	struct options options;
 	char *outfile, *ignore, *plumbing; /* absolute: the program may run elsewhere */
-	char helper[PATH_MAX];
+	char *helper;
 };
 
 static void prepared_deinit(struct prepared *prepared)
@@ -38,6 +39,7 @@ static void prepared_deinit(struct prepared *prepared)
 	free(prepared->outfile);
 	free(prepared->ignore);
 	free(prepared->plumbing);
+	free(prepared->helper);
 }
 
 /* Makes a path absolute: relative to the working directory. */
@@ -86,14 +88,12 @@ static struct err *settle_path(struct prepared *prepared, enum setting setting, 
 static struct err *prepare_files(const struct options *options, struct live_options *wanted,
 				 struct prepared *prepared)
 {
-	ssize_t length = readlink("/proc/self/exe", prepared->helper, sizeof(prepared->helper) - 1);
 	struct err *err = check_files(wanted);
 
+	if (!err)
+		err = own_path(&prepared->helper);
 	if (err)
 		return err;
-	if (length < 0)
-		return err_create_errno(errno, "/proc/self/exe");
-	prepared->helper[length] = 0;
 	prepared->options = *options;
 	prepared->options.values[SETTING_MODE] = "live";
 	prepared->options.values[SETTING_HELPER] = prepared->helper;

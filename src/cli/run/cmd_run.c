@@ -20,6 +20,7 @@
 #include "cli/run/run_watch.h"
 #include "cli/serve/serving.h"
 #include "hosted/cleanup.h"
+#include "hosted/files/own_path.h"
 
 /* Option ids behind those of enum setting. */
 enum { COMPRESS = SETTING_COUNT, NO_FINISH, OPEN };
@@ -128,17 +129,6 @@ static int run_and_tell(const struct options *options, const char *path, const c
 	return run_child_status(&end);
 }
 
-/* The path of this tool. NULL: it has none any more. */
-static const char *own_path(char room[PATH_MAX])
-{
-	ssize_t length = readlink("/proc/self/exe", room, PATH_MAX - 1);
-
-	if (length < 0)
-		return NULL;
-	room[length] = '\0';
-	return room;
-}
-
 static int run_command(const struct command *command, const struct options *given)
 {
 	struct options options = *given;
@@ -151,9 +141,8 @@ static int run_command(const struct command *command, const struct options *give
 			setting_options_value(&options, SETTING_SLOTS) == SETTING_SLOTS_PRIVATE,
 	};
 	auto_free char *library = NULL;
-	auto_free char *path = NULL;
+	auto_free char *path = NULL, *helper = NULL;
 	struct run_stream *stream;
-	char helper[PATH_MAX];
 	struct err *err;
 	int status;
 
@@ -169,6 +158,8 @@ static int run_command(const struct command *command, const struct options *give
 	// Not what the variable says: 'mallow live' is another command.
 	options.values[SETTING_MODE] = "record";
 	err = run_library_find(&library);
+	if (!err)
+		err = own_path(&helper);
 	if (err)
 		return cli_report_err(err);
 	status = run_program_find(options.operands, library, &path);
@@ -183,7 +174,7 @@ static int run_command(const struct command *command, const struct options *give
 	// For a recording in memory whose descriptor did not reach us: it then has a sender of its
 	// own.
 	if (run_stream_only(stream) && !setting_options_word(&options, SETTING_HELPER))
-		options.values[SETTING_HELPER] = own_path(helper);
+		options.values[SETTING_HELPER] = helper;
 	status = run_and_tell(&options, path, library, registry, stream, &finishing);
 	run_stream_end(stream);
 	return status;

@@ -3,13 +3,19 @@
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
+#define XXH_INLINE_ALL
+#include <xxhash.h>
 
 #include "base/compiler.h"
 #include "base/preload.h"
 #include "cli/options/setting_options.h"
 #include "hosted/cleanup.h"
+#include "hosted/files/cache_folder.h"
+#include "hosted/files/own_path.h"
 #include "trace/registry.h"
 
 /*
@@ -27,18 +33,55 @@ static const char *const places[] = {
 	"../lib/mallow/libmallow.so",
 };
 
-/* The tool's own directory. */
-static struct err *own_directory(char directory[PATH_MAX])
+/*
+ * Whether nobody but us and root can put something else at the path: whoever may could have code of
+ * his run in the program, for instance if HOME is still his under sudo.
+ */
+static bool only_ours(const char *path)
 {
-	ssize_t length = readlink("/proc/self/exe", directory, PATH_MAX - 1);
-	char *slash;
+	auto_free char *part = strdup(path);
 
-	if (length < 0)
-		return err_create_errno(errno, "/proc/self/exe");
-	directory[length] = 0;
-	slash = strrchr(directory, '/');
-	if (slash)
-		*slash = 0;
+	while (part) {
+		char *slash = strrchr(part, '/');
+		struct stat status;
+
+		if (stat(part, &status) < 0 || (status.st_uid && status.st_uid != geteuid()) ||
+		    (status.st_mode & (S_IWGRP | S_IWOTH) && !(status.st_mode & S_ISVTX)))
+			return false;
+		if (!part[1])
+			return true; // the root
+		slash[slash == part] = '\0';
+	}
+	return false;
+}
+
+/*
+ * ld.so splits LD_PRELOAD at spaces and colons, and there is no escape: a library with such a path
+ * is loaded by a symbolic link in the cache folder, whose name is the hash of the path.
+ */
+static struct err *link_library(const char *library, char **ret)
+{
+	auto_free char *cache = cache_folder_path(true), *folder = NULL, *link = NULL;
+
+	if (!cache || strpbrk(cache, ": "))
+		return err_create("'%s': LD_PRELOAD cannot carry a path with a space or a colon: "
+				  "XDG_CACHE_HOME can name a folder for a link to it",
+				  library);
+	if (asprintf(&folder, "%s/%016jx", cache,
+		     (uintmax_t)XXH3_64bits(library, strlen(library))) < 0 ||
+	    asprintf(&link, "%s/libmallow.so", folder) < 0)
+		return err_no_memory();
+	if (mkdir(folder, 0700) < 0 && errno != EEXIST)
+		return err_create_errno(errno, "'%s'", folder);
+	if (!only_ours(folder))
+		return err_create(
+			"'%s': LD_PRELOAD cannot carry a path with a space or a colon, and "
+			"others may write in '%s', or in a folder above it, where the link to "
+			"it would be: XDG_CACHE_HOME can name another",
+			library, folder);
+	if (symlink(library, link) < 0 && errno != EEXIST)
+		return err_create_errno(errno, "'%s'", link);
+	*ret = steal(&link);
 	return NULL;
 }
 
@@ -50,10 +93,8 @@ static struct err *take_library(const char *path, char **ret)
 		return err_create_errno(errno, "'%s'", path);
 	if (access(real, R_OK) < 0)
 		return err_create_errno(errno, "'%s'", real);
-	// ld.so splits LD_PRELOAD at spaces and colons, and there is no escape.
 	if (strpbrk(real, ": "))
-		return err_create("'%s': LD_PRELOAD cannot carry a path with a space or a colon",
-				  real);
+		return link_library(real, ret);
 	*ret = steal(&real);
 	return NULL;
 }
@@ -61,25 +102,26 @@ static struct err *take_library(const char *path, char **ret)
 struct err *run_library_find(char **ret)
 {
 	const char *given = getenv("MALLOW_LIBRARY");
-	char directory[PATH_MAX];
+	auto_free char *own = NULL;
 	struct err *err;
 
 	if (given && *given)
 		return err_prefix(take_library(given, ret), "MALLOW_LIBRARY");
-	err = own_directory(directory);
-	if (err)
-		return err;
 	for (size_t i = 0; i < ARRAY_COUNT(places); i++) {
 		auto_free char *path = NULL;
 
-		if (asprintf(&path, "%s/%s", directory, places[i]) < 0)
-			return err_no_memory();
+		err = own_path_beside(places[i], &path);
+		if (err)
+			return err;
 		if (access(path, R_OK) == 0)
 			return take_library(path, ret);
 	}
+	err = own_path(&own);
+	if (err)
+		return err;
 	return err_create("libmallow.so is neither beside the tool (%s) nor in ../lib: "
 			  "MALLOW_LIBRARY can name it",
-			  directory);
+			  own);
 }
 
 /* The variables of FORCE_MALLOC: each makes a language's allocator call malloc for every block. */

@@ -7,8 +7,9 @@
 
 /*
  * Finds the agent, libmallow.so. *ret: its absolute path (free()): MALLOW_LIBRARY if that is set,
- * else beside the tool, else in the library directories of the tool's prefix. An error: it was not
- * found, or its path cannot stand in LD_PRELOAD.
+ * else beside the tool, else in the library directories of the tool's prefix. Where that path
+ * cannot stand in LD_PRELOAD, a link to it in the cache folder. An error: it was not found, or
+ * there is no place for the link.
  */
 struct err *run_library_find(char **ret);
 

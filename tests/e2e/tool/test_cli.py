@@ -103,7 +103,7 @@ def test_wrong_words(mallow, words, message):
 def test_version(mallow):
     run = mallow_run(mallow, "--version")
     assert run.returncode == 0 and run.stderr == ""
-    assert re.fullmatch(r"mallow \d+\.\d+\.\d+\n", run.stdout)
+    assert re.fullmatch(r"mallow \d+\.\d+\.\d+ \(commit ([0-9a-f]{12}\+?|unknown), \w+, (gcc|.*[Cc]lang) .*\)\n", run.stdout)
     assert mallow_run(mallow, "version").stdout == run.stdout
 
 
@@ -640,10 +640,25 @@ def test_library_is_missing(mallow, tmp_path):
     assert run.returncode == 1
     assert run.stderr == (f"mallow: MALLOW_LIBRARY: '{tmp_path}/none.so': "
                           "No such file or directory\n")
-    odd = tmp_path / "a b.so"
-    odd.write_bytes(b"")
-    run = mallow_run(mallow, "run", "true", env=clean_environment({"MALLOW_LIBRARY": odd}))
+
+
+def test_library_with_a_space_in_its_path(mallow, agent, tmp_path):
+    """ld.so would split LD_PRELOAD there: a link in the cache folder has none. Children are recorded, too."""
+    folder, caches = tmp_path / "a b:c", tmp_path / "caches"
+    folder.mkdir()
+    library = shutil.copy(agent, folder)
+    words = ["run", "-o", tmp_path / "%e.mallow", "--", "sh", "-c", "ls > /dev/null; :"]
+    for _ in range(2):
+        run = mallow_run(mallow, *words, env=clean_environment({"MALLOW_LIBRARY": library, "XDG_CACHE_HOME": caches}))
+        assert run.returncode == 0 and "cannot be preloaded" not in run.stderr
+    assert len(list(tmp_path.glob("ls.mallow*"))) == 2
+    assert [path.resolve() for path in caches.rglob("libmallow.so")] == [pathlib.Path(library)]
+    run = mallow_run(mallow, *words, env=clean_environment({"MALLOW_LIBRARY": library, "XDG_CACHE_HOME": folder}))
     assert run.returncode == 1 and "LD_PRELOAD cannot carry a path with a space" in run.stderr
+    # Nor a link that somebody else could change.
+    caches.chmod(0o777)
+    run = mallow_run(mallow, *words, env=clean_environment({"MALLOW_LIBRARY": library, "XDG_CACHE_HOME": caches}))
+    assert run.returncode == 1 and "others may write in" in run.stderr
 
 
 # --- run: what is run ---
