@@ -129,6 +129,15 @@ static const struct link_map *objects_with_us(void)
 	return first ? first->objects.r_map : NULL;
 }
 
+static const struct link_map *own_object(void)
+{
+	const struct link_map *map = objects_with_us();
+
+	while (map && map->l_ld != _DYNAMIC)
+		map = map->l_next;
+	return map;
+}
+
 /* The kernel's own object, the vDSO. Read once, because programs unmap it. */
 struct kernels {
 	const ElfW(Dyn) * dynamic; /* NULL: there is none */
@@ -204,11 +213,9 @@ static void *find_in(const struct link_map *map, const char *name)
 void *link_map_find(const char *symbol)
 {
 	const struct link_map *first = objects_with_us();
-	const struct link_map *ours = first;
+	const struct link_map *ours = own_object();
 	void *found;
 
-	while (ours && ours->l_ld != _DYNAMIC)
-		ours = ours->l_next;
 	for (const struct link_map *map = ours ? ours->l_next : NULL; map; map = map->l_next)
 		if (!is_kernels(map) && (found = find_in(map, symbol)))
 			return found;
@@ -497,17 +504,22 @@ bool link_map_redirect(const struct link_map_redirection *list, size_t count)
 bool link_map_passes_by(const char *symbol)
 {
 	const struct loader_space *first = loader_debug();
-	const struct link_map *map = objects_with_us();
+	const struct link_map *map = own_object();
 	void *found = NULL;
 
 	if (!first || first->objects.r_state != RT_ADD)
 		return false;
-	while (map && map->l_ld != _DYNAMIC)
-		map = map->l_next;
 	for (map = map ? map->l_next : NULL; map && !found; map = map->l_next)
 		if (!is_kernels(map))
 			found = find_as_loader(map, symbol);
 	return found && !own_code((uintptr_t)found);
+}
+
+const char *link_map_own_path(void)
+{
+	const struct link_map *map = own_object();
+
+	return map ? map->l_name : NULL;
 }
 
 uint64_t link_map_program(void)

@@ -67,6 +67,10 @@ const struct link_map *link_map_last(void);
  */
 bool link_map_range(const struct link_map *map, uint64_t *start, uint64_t *end);
 
+/* The path of this library, as the loader found it. NULL: not known, or the program has it in
+ * itself. */
+const char *link_map_own_path(void);
+
 /*
  * Whether this library was loaded with the program and before its C library. Only then the
  * program's calls come here. Not if it was opened by dlopen() or dlmopen(), or linked after the C

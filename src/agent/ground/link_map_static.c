@@ -122,6 +122,11 @@ bool link_map_passes_by(const char *symbol)
 	return false;
 }
 
+const char *link_map_own_path(void)
+{
+	return NULL;
+}
+
 uint64_t link_map_program(void)
 {
 	return 0;

@@ -1,6 +1,7 @@
 #include "agent/helper/tool.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <sched.h>
 #include <stddef.h>
 #include <sys/resource.h>
@@ -8,6 +9,9 @@
 #include "agent/arch/clone_stack.h"
 #include "agent/arch/syscall.h"
 #include "agent/ground/config.h"
+#include "agent/ground/libc.h"
+#include "agent/ground/link_map.h"
+#include "agent/ground/text.h"
 #include "agent/helper/registry.h"
 
 #define INPUT_FD   0
@@ -21,18 +25,56 @@ char *const *tool_environment;
 /*
  * The path of the tool where MALLOW_HELPER is not set: INSTALLED_TOOL_MARK, the path, and zeros to
  * the end. `make install` finds the mark in the library and writes the installed path after it
- * (tools/set_installed_tool.py), so what is built does not depend on where it goes. Until then the
- * path is that of Meson's prefix. This file only takes its address: what the compiler read there
- * would be the path before `make install`.
+ * (tools/set_installed_tool.py), so what is built does not depend on where it goes. A relative path
+ * begins at the library's folder: tool and library may be moved together. Until `make install` the
+ * path is that of Meson's prefix. The compiler must not read it: that would be the path before
+ * `make install`.
  */
 #define INSTALLED_TOOL_MARK "mallow's tool: "
 static const char installed_tool[1024] = INSTALLED_TOOL_MARK MALLOW_INSTALLED_TOOL;
+static char beside_library[PATH_MAX]; // the same, absolute; empty: it is no relative path
+
+static const char *installed_path(void)
+{
+	const char *path = installed_tool + sizeof(INSTALLED_TOOL_MARK) - 1;
+
+	__asm__("" : "+r"(path));
+	return path;
+}
+
+void tool_find(void)
+{
+	const char *library = link_map_own_path();
+	char *path = beside_library;
+	struct text text;
+	char link[32];
+	long length;
+	int fd;
+
+	if (*config.text[SETTING_HELPER] || *installed_path() == '/' || !library)
+		return;
+	fd = sys_open(library, O_PATH | O_CLOEXEC, 0);
+	if (fd < 0)
+		return;
+	// Absolute, and without symbolic links: lib/libmallow.so is one.
+	text_init(&text, link, sizeof(link));
+	text_string(&text, "/proc/self/fd/");
+	text_number(&text, (uint64_t)fd);
+	length = sys_readlink(link, path, sizeof(beside_library) - sizeof(installed_tool));
+	sys_close(fd);
+	while (length > 0 && path[length - 1] != '/')
+		length--;
+	if (length > 0)
+		memcpy(path + length, installed_path(), strlen(installed_path()) + 1);
+}
 
 const char *tool_path(void)
 {
 	const char *path = config.text[SETTING_HELPER];
 
-	return *path ? path : installed_tool + sizeof(INSTALLED_TOOL_MARK) - 1;
+	if (!*path)
+		path = beside_library;
+	return *path ? path : installed_path();
 }
 
 /* Resets the signal handlers, which are the program's code. This process has its own table. */

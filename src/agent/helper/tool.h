@@ -30,6 +30,9 @@ struct tool {
  */
 extern char *const *tool_environment hidden;
 
+/* Finds the tool beside this library, where both may be moved (tool.c). Once, at the start. */
+void tool_find(void);
+
 /* MALLOW_HELPER, or the installed tool. */
 const char *tool_path(void);
 

@@ -124,6 +124,7 @@ void environment_init(void)
 	carried_count = 0;
 	text_init(&text, memory, sizeof(memory));
 	find_library();
+	tool_find();
 	// Without `mallow run` MALLOW_PARENT is not in the environment. It goes only into what exec
 	// is given.
 	if (!config.parent)

@@ -150,9 +150,7 @@ void patch_begin(void)
 {
 	if (!config.value[SETTING_PATCH] || !patch_hooks || seen || !link_map_is_before_libc())
 		return;
-	for (const struct link_map *map = link_map_last(); map; map = map->l_prev)
-		if (map->l_ld == _DYNAMIC)
-			patch_code_begin(map->l_name);
+	patch_code_begin(link_map_own_path());
 	if (patch_object_begin())
 		seen = own_pages_allocate(OBJECTS_MAX * sizeof(*seen));
 	if (is_on())
