@@ -237,6 +237,9 @@ static void change_header(const struct seen_file *file, const struct seen *seen,
 		memory->peak = seen->peak;
 		memory->peak_source = seen->peak_source;
 	}
+	// The agent sees that a program with musl exits, not how.
+	if (header->end_status == TRACE_STATUS_UNKNOWN && reason == TRACE_END_EXIT)
+		header->end_status = status;
 	if (!is_end(file, seen))
 		return;
 	header->end_reason = reason;

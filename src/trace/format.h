@@ -71,6 +71,9 @@ enum trace_end {
 	TRACE_END_SIGNAL = 7,   /* a signal ended the program, the status says which */
 };
 
+/* In place of an exit status, which has eight bits: the writer has not learnt it. */
+#define TRACE_STATUS_UNKNOWN UINT32_MAX
+
 /* Section 2. */
 struct trace_header {
 	uint64_t magic;

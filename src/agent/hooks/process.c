@@ -258,7 +258,7 @@ static bool exiting;
 
 static __attribute__((noreturn)) void leave(void (*behind)(int), int status)
 {
-	process_end(exiting ? TRACE_END_EXIT : TRACE_END_FAST_EXIT, status);
+	process_end(exiting ? TRACE_END_EXIT : TRACE_END_FAST_EXIT, (uint8_t)status);
 	if (behind)
 		behind(status);
 	for (;;)
@@ -286,7 +286,7 @@ __attribute__((noreturn)) void hook_quick_exit(int status)
 /* Called by exit() and the return from main, on glibc. Only here the status is known. */
 static void process_exits(int status, void *argument)
 {
-	process_end(TRACE_END_EXIT, status);
+	process_end(TRACE_END_EXIT, (uint8_t)status);
 }
 
 /* Begins the recording, so that a program that never allocates has one, too: an empty one. */
@@ -307,8 +307,8 @@ static __attribute__((constructor)) void library_begins(void)
 }
 
 /*
- * Ends the recording at exit() where there is no on_exit(): musl. What destructors and handlers do
- * after this one is still recorded.
+ * Ends the recording at exit() where there is no on_exit(), which would say the status: musl. What
+ * destructors and handlers do after this one is still recorded.
  */
 static __attribute__((destructor)) void library_ends(void)
 {
@@ -316,6 +316,6 @@ static __attribute__((destructor)) void library_ends(void)
 	exiting = true;
 #else
 	if (!real.on_exit)
-		process_end(TRACE_END_EXIT, 0);
+		process_end(TRACE_END_EXIT, TRACE_STATUS_UNKNOWN);
 #endif
 }

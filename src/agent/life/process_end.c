@@ -81,7 +81,7 @@ void process_end_held_back(void)
  * The last record of the recording, in the stream of the calling thread. Nothing is written if that
  * thread has no stream or is in the middle of an event.
  */
-static void write_end(struct thread *thread, enum trace_end reason, int status)
+static void write_end(struct thread *thread, enum trace_end reason, uint32_t status)
 {
 	struct fact_record record = {.kind = TRACE_RECORD_END, .has_time = true}, sample;
 	struct arch_mark outer;
@@ -104,14 +104,14 @@ static void write_end(struct thread *thread, enum trace_end reason, int status)
 	record.ticks = clock_ticks();
 	fact_record_add(&record, now);
 	fact_record_add(&record, reason);
-	fact_record_add(&record, (uint64_t)status);
+	fact_record_add(&record, status);
 	fact_record_write(thread, &record);
 	thread_end_work(thread, outer);
 }
 
 struct ending {
 	enum trace_end reason;
-	int status;
+	uint32_t status;
 };
 
 static void end_recording(void *argument)
@@ -125,7 +125,7 @@ static void end_recording(void *argument)
 		process_end_held_back();
 	write_end(thread_self, ending->reason, ending->status);
 	header->end_reason = ending->reason;
-	header->end_status = (uint32_t)ending->status;
+	header->end_status = ending->status;
 	// By this number readers notice a file of which whole streams are cut off. A private slot
 	// comes into the file only if something is committed.
 	*streams = recording->file.header_private
@@ -141,7 +141,7 @@ static void end_recording(void *argument)
 		sink->ended(ending->reason);
 }
 
-void process_end(enum trace_end reason, int status)
+void process_end(enum trace_end reason, uint32_t status)
 {
 	struct ending ending = {reason, status};
 	struct signal_bracket bracket;

@@ -19,8 +19,11 @@ bool process_flush(void);
  */
 void process_end_held_back(void);
 
-/* The image ends, or seems to: exit, _exit, exec. Later events are still recorded. */
-void process_end(enum trace_end reason, int status);
+/*
+ * The image ends, or seems to: exit, _exit, exec. Later events are still recorded. status: 0 to
+ * 255, or TRACE_STATUS_UNKNOWN.
+ */
+void process_end(enum trace_end reason, uint32_t status);
 
 /* The exec failed after process_end(): the recording goes on. */
 void process_resume(void);

@@ -95,7 +95,11 @@ static void put_end(struct json_writer *json, const struct recording_facts *fact
 	json_field_text(json, "end_reason",
 			facts->end_reason < ARRAY_COUNT(ends) ? ends[facts->end_reason]
 							      : "unknown");
-	json_field_u64(json, "end_status", facts->end_status);
+	json_key(json, "end_status");
+	if (facts->end_status == TRACE_STATUS_UNKNOWN)
+		json_null(json);
+	else
+		json_u64(json, facts->end_status);
 	json_field_double(json, "started_at", (double)facts->start_realtime_ns / 1e9);
 	json_field_double(json, "duration_s", (double)facts->duration_ns / 1e9);
 	json_field_u64(json, "off_periods", facts->off_periods);

@@ -273,6 +273,8 @@ void summary_put_end(struct buf *buf, const struct recording_facts *facts)
 	else if (facts->end_reason == TRACE_END_SIGNAL)
 		buf_printf(buf, "ended by signal %u (%s)", facts->end_status,
 			   strsignal((int)facts->end_status));
+	else if (facts->end_status == TRACE_STATUS_UNKNOWN)
+		buf_text(buf, "exited");
 	else
 		buf_printf(buf, "%s with status %u",
 			   facts->end_reason == TRACE_END_EXIT ? "exited" : "left by _exit",

@@ -73,6 +73,18 @@ def test_how_it_ended(ending, reason, status, record):
     assert (header.ended, header.end_reason, header.end_status) == (True, reason, status)
 
 
+def test_how_a_program_with_musl_ended(compile_sample, record):
+    """musl tells the agent no status, so none is said; `mallow run` sees it."""
+    program = compile_sample("c_family", "musl", "-O2")
+    alone = record([program], check=False)
+    assert alone.returncode == 7 and alone.reader.header.end_status == 0xffffffff
+    assert alone.info_json["end_reason"] == "exit" and alone.info_json["end_status"] is None
+    assert ", exited;" in alone.tool("report", alone.path).stdout
+    watched = record([program], bare=False, check=False)
+    assert watched.info_json["end_status"] == 7
+    assert "exited with status 7" in watched.tool("report", watched.path).stdout
+
+
 def test_run_has_the_programs_status(record):
     assert record(["/bin/sh", "-c", "exit 42"], bare=False, check=False).returncode == 42
 
