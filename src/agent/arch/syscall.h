@@ -187,11 +187,6 @@ static inline int sys_madvise(void *address, size_t size, int advice)
 }
 
 /* pages: a byte for each page, whose low bit is set if the page is resident. */
-static inline int sys_mincore(const void *address, size_t size, uint8_t *pages)
-{
-	return (int)syscall6(SYS_mincore, (long)address, (long)size, (long)pages, 0, 0, 0);
-}
-
 static inline int sys_fstatfs(int fd, struct kernel_statfs *ret)
 {
 #if __SIZEOF_LONG__ == 8

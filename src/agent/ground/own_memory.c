@@ -8,7 +8,8 @@
 #include "base/compiler.h"
 
 #define PAGE_PIECES 254 /* so many fill a struct piece_page */
-#define PAGES_MAX   256 /* pages that one mincore() asks for */
+#define PAGES_MAX   128 /* pages that are asked for at once */
+#define PRESENT     (UINT64_C(1) << 63)
 
 struct piece {
 	void *start;
@@ -101,19 +102,27 @@ bool own_memory_forget(const void *start, size_t size)
 	return false;
 }
 
-uint64_t own_memory_resident(const void *start, size_t size)
+int own_memory_open(void)
 {
-	uint8_t pages[PAGES_MAX] = {0};
-	uint64_t count = 0, page = arch_page();
+	return sys_open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC, 0);
+}
 
-	for (size_t offset = 0; offset < size; offset += sizeof(pages) * page) {
-		size_t part =
-			size - offset < sizeof(pages) * page ? size - offset : sizeof(pages) * page;
+uint64_t own_memory_resident(int pages, const void *start, size_t size)
+{
+	uint64_t entries[PAGES_MAX], page = arch_page(), at = (uintptr_t)start / page;
+	uint64_t end = ((uintptr_t)start + size + page - 1) / page, count = 0;
 
-		if (sys_mincore((const char *)start + offset, part, pages))
-			return count * page;
-		for (size_t i = 0; i < (part + page - 1) / page; i++)
-			count += pages[i] & 1;
+	while (pages >= 0 && at < end) {
+		uint64_t part = end - at < PAGES_MAX ? end - at : PAGES_MAX;
+		long got =
+			sys_pread(pages, entries, part * sizeof(*entries), at * sizeof(*entries));
+
+		if (got < (long)sizeof(*entries))
+			break;
+		part = (uint64_t)got / sizeof(*entries);
+		for (uint64_t i = 0; i < part; i++)
+			count += (entries[i] & PRESENT) != 0;
+		at += part;
 	}
 	return count * page;
 }
@@ -122,13 +131,13 @@ uint64_t own_memory_resident(const void *start, size_t size)
  * Adds a piece. After many pieces the others are not looked at: they count as resident in the same
  * proportion. Most are the memory of threads, and one is like another.
  */
-static void add_piece(struct own_memory *ret, struct measured *measured, const void *start,
-		      size_t size)
+static void add_piece(struct own_memory *ret, int pages, struct measured *measured,
+		      const void *start, size_t size)
 {
 	uint64_t bytes, page = arch_page();
 
 	if (measured->pieces < OWN_MEMORY_LOOKS) {
-		bytes = own_memory_resident(start, size);
+		bytes = own_memory_resident(pages, start, size);
 		measured->pieces++;
 		measured->size += size;
 		measured->resident += bytes;
@@ -139,7 +148,7 @@ static void add_piece(struct own_memory *ret, struct measured *measured, const v
 	ret->anonymous += bytes;
 }
 
-static void add_pages(struct own_memory *ret)
+static void add_pages(struct own_memory *ret, int pages)
 {
 	struct measured measured = {0};
 
@@ -149,25 +158,26 @@ static void add_pages(struct own_memory *ret)
 			void *start = __atomic_load_n(&page->pieces[i].start, __ATOMIC_ACQUIRE);
 
 			if (start)
-				add_piece(ret, &measured, start, page->pieces[i].size);
+				add_piece(ret, pages, &measured, start, page->pieces[i].size);
 		}
 	}
 }
 
 /* Adds our static data. The code is shared with every other recorded process. */
-static void add_image(struct own_memory *ret)
+static void add_image(struct own_memory *ret, int pages)
 {
 	uint64_t start = bytes_round_up((uintptr_t)OWN_BSS_START, arch_page());
 	uint64_t end = bytes_round_up((uintptr_t)OWN_BSS_END, arch_page());
 
 	ret->virtual_size += end - start + (uintptr_t)OWN_CODE_END - (uintptr_t)OWN_CODE_START;
 	if (start < end)
-		ret->anonymous += own_memory_resident((const void *)(uintptr_t)start, end - start);
+		ret->anonymous +=
+			own_memory_resident(pages, (const void *)(uintptr_t)start, end - start);
 }
 
-void own_memory_measure(struct own_memory *ret)
+void own_memory_measure(int pages, struct own_memory *ret)
 {
 	*ret = (struct own_memory){0};
-	add_pages(ret);
-	add_image(ret);
+	add_pages(ret, pages);
+	add_image(ret, pages);
 }

@@ -34,13 +34,20 @@ bool own_memory_forget(const void *start, size_t size);
  */
 #define OWN_MEMORY_LOOKS 512
 
+/*
+ * Opens what the functions below read: /proc/self/pagemap, which the caller closes. Below 0: there
+ * is no /proc, and nothing counts as resident. Not mincore(): filters that allow what services need
+ * (systemd's @system-service) kill a program for it.
+ */
+int own_memory_open(void);
+
 /* Resident bytes of a mapping; too few, or 0, if parts of it are unmapped meanwhile. */
-uint64_t own_memory_resident(const void *start, size_t size);
+uint64_t own_memory_resident(int pages, const void *start, size_t size);
 
 /*
- * Measures the noted pages and the library's own image, by mincore(). Call it in a signal bracket,
- * and only while system calls are allowed.
+ * Measures the noted pages and the library's own image. Call it in a signal bracket, and only while
+ * system calls are allowed.
  */
-void own_memory_measure(struct own_memory *ret);
+void own_memory_measure(int pages, struct own_memory *ret);
 
 #endif

@@ -72,7 +72,7 @@ static enum field field_of_slots(void)
  * own_pages.h: 0. Other threads may be rolling their slots: one that is gone by now counts as
  * not resident.
  */
-static uint64_t measure_slots(uint64_t *virtual_size)
+static uint64_t measure_slots(int pages, uint64_t *virtual_size)
 {
 	const struct thread *thread = __atomic_load_n(&process->threads, __ATOMIC_ACQUIRE);
 	uint32_t looked_at = 0;
@@ -89,7 +89,7 @@ static uint64_t measure_slots(uint64_t *virtual_size)
 		// Only that many are looked at. The others count in full: most slots are nearly
 		// full.
 		slots += ++looked_at <= OWN_MEMORY_LOOKS
-				 ? own_memory_resident(slot, thread->slot_size)
+				 ? own_memory_resident(pages, slot, thread->slot_size)
 				 : thread->slot_size;
 	}
 	return slots;
@@ -105,11 +105,14 @@ static void leave_out_own(uint64_t *values)
 		(struct trace_memory *)((char *)process->header + TRACE_MEMORY_OFFSET);
 	// Private slots are no mappings. And their file system is not asked: it may hang.
 	enum field field = recording->file.header_private ? FIELD_FILE : field_of_slots();
+	int pages = own_memory_open();
 	struct own_memory own;
 	uint64_t slots;
 
-	own_memory_measure(&own);
-	slots = measure_slots(&own.virtual_size);
+	own_memory_measure(pages, &own);
+	slots = measure_slots(pages, &own.virtual_size);
+	if (pages >= 0)
+		sys_close(pages);
 	leave_out(values, FIELD_VIRTUAL_SIZE, own.virtual_size);
 	leave_out(values, FIELD_RESIDENT, own.anonymous + slots);
 	leave_out(values, FIELD_ANONYMOUS, own.anonymous);

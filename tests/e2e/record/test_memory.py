@@ -5,6 +5,7 @@ import subprocess
 
 import pytest
 
+import mallow_reader
 from conftest import clean_environment
 from variants import variant
 from faults import ENDLESS, numbers_of_calls, run_all_calls
@@ -17,6 +18,43 @@ CLOSE = 1 << 20  # libraries, the loader's own pages: not all runs touch the sam
 def numbers(text):
     """Resident, anonymous and virtual size that the sample printed, in bytes."""
     return [1024 * int(word) for word in text.split()]
+
+
+ALLOWED = r"""
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <stddef.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+int main(int argc, char **argv)
+{
+	struct sock_filter filter[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_mincore, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog program = {4, filter};
+	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+	prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program);
+	execv(argv[1], argv + 1);
+	return 1;
+}
+"""
+
+
+@pytest.mark.native("its filter is for this machine's calls")
+def test_a_filter_for_services(agent, compile_sample, tmp_path):
+    """systemd's @system-service has no mincore(): the memory of the agent's own is measured without it."""
+    (tmp_path / "filter.c").write_text(ALLOWED)
+    subprocess.run(["gcc", "-o", tmp_path / "filter", tmp_path / "filter.c"], check=True)
+    run = subprocess.run([tmp_path / "filter", compile_sample("c_family")], capture_output=True, text=True, env=clean_environment(
+        {"LD_PRELOAD": agent, "MALLOW_OUTPUT": tmp_path / "%e.mallow"}))
+    assert (run.returncode, run.stderr) == (7, "")
+    path, = tmp_path.glob("c_family.mallow*")
+    header = mallow_reader.read(path).header
+    assert header.ended and header.own_memory[1] > 0
 
 
 def test_own_memory(compile_sample, record):
