@@ -1,3 +1,4 @@
+#include <inttypes.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -6,6 +7,7 @@
 #include "analysis/load/load.h"
 #include "base/bytes.h"
 #include "base/hex.h"
+#include "hosted/file_writers.h"
 #include "hosted/files/file_lock.h"
 #include "trace/chunk_check.h"
 
@@ -74,6 +76,19 @@ static void copy_facts(struct recording_facts *facts, const struct trace_header 
  * damaged. */
 #define LOSSES_BITS 50
 
+/*
+ * Whether the program runs that writes the file. In another container its pid says nothing here. Of
+ * a live table, which is a descriptor of the program's (/proc/PID/fd/N), the path has its pid.
+ */
+static bool writes_elsewhere(const struct byte_source *source, uint64_t start_time)
+{
+	uint32_t pid;
+
+	if (sscanf(source->name, "/proc/%" SCNu32 "/fd/", &pid) == 1)
+		return load_writer_alive(pid, start_time);
+	return file_writers_find(source->fd) == FILE_WRITERS_SOME;
+}
+
 /* The facts that change while the recording is written. */
 static void copy_state(struct load *load, const struct trace_header *header)
 {
@@ -87,7 +102,9 @@ static void copy_state(struct load *load, const struct trace_header *header)
 		!facts->ended && facts->alive &&
 		(!facts->attached || load_writer_alive(load->writer.pid, load->writer.start_time));
 	// On its way from another machine (mallow gather), whose processes cannot be seen here.
-	if (!facts->ended && load->source->fd >= 0 && file_lock_is_held(load->source->fd))
+	if (!facts->ended && !facts->core && load->source->fd >= 0 &&
+	    (file_lock_is_held(load->source->fd) ||
+	     (!facts->alive && writes_elsewhere(load->source, header->start_time))))
 		facts->alive = facts->writing = true;
 	facts->end_reason = header->end_reason;
 	facts->end_status = header->end_status;

@@ -223,6 +223,9 @@ static struct err *put_header(struct buf *buf, const struct style *style,
 		buf_text(buf, "the recording's file was cut off\n");
 	else if (facts->core && facts->core->missing)
 		buf_text(buf, "the dump is not whole\n");
+	else if (facts->foreign && !facts->attached && !facts->watched)
+		// Whether a sender was ended before it had sent all, the file does not say.
+		buf_text(buf, "all that was sent until then is here\n");
 	else
 		buf_text(buf, "nothing until then is missing\n");
 	text_report_live(buf, facts);

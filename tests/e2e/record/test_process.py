@@ -85,6 +85,21 @@ def test_how_a_program_with_musl_ended(compile_sample, record):
     assert "exited with status 7" in watched.tool("report", watched.path).stdout
 
 
+@pytest.mark.native("the kernel starts no program of another architecture")
+def test_in_another_pid_namespace(agent, tool, tmp_path):
+    """Outside of a container its program's pid says nothing. It runs all the same."""
+    path = tmp_path / "r.mallow"
+    words = ["unshare", "-rpf", "--mount-proc", "env", f"LD_PRELOAD={agent}", f"MALLOW_OUTPUT={path}", "/usr/bin/python3", "-c",
+             "import sys, time; print('on', flush=True); sys.stdin.read()"]
+    with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as program:
+        if program.stdout.readline() != "on\n":
+            pytest.skip(f"no namespaces can be made here: {program.communicate()[1]}")
+        report = tool("report", path).stdout
+        program.communicate()
+    assert ", still running; what was recorded until now" in report
+    assert ", exited with status 0; the recording is complete" in tool("report", path).stdout
+
+
 def test_run_has_the_programs_status(record):
     assert record(["/bin/sh", "-c", "exit 42"], bare=False, check=False).returncode == 42
 
