@@ -77,17 +77,34 @@ const char *tool_path(void)
 	return *path ? path : installed_path();
 }
 
-/* Resets the signal handlers, which are the program's code. This process has its own table. */
+/* Whether the agent is asked for something by this signal. */
+static bool asks_agent(int number)
+{
+	static const uint8_t settings[] = {SETTING_SIGNAL_TOGGLE, SETTING_SIGNAL_DUMP_SIZE,
+					   SETTING_SIGNAL_DUMP_COUNT, SETTING_SIGNAL_BASELINE};
+
+	for (size_t i = 0; i < ARRAY_COUNT(settings); i++)
+		if (config.value[settings[i]] == (uint64_t)number)
+			return true;
+	return false;
+}
+
+/*
+ * Resets the signal handlers, which are the program's code. This process has its own table. A
+ * signal that asks the agent for a report may be sent to the whole group, or unit: it must not end
+ * the tool in the middle of one.
+ */
 static void reset_handlers(void)
 {
 	// The kernel's struct sigaction, on any machine.
-	unsigned long before[10] = {0}, standard[10] = {0};
+	unsigned long before[10] = {0}, wanted[10] = {0};
 	const long size = sizeof(struct signal_set);
 
 	for (int number = 1; number <= ARCH_SIGNALS; number++) {
+		wanted[ARCH_ACTION_HANDLER] = (uintptr_t)(asks_agent(number) ? SIG_IGN : SIG_DFL);
 		if (syscall_raw(SYS_rt_sigaction, number, 0, (long)before, size, 0, 0) == 0 &&
 		    before[ARCH_ACTION_HANDLER] != (uintptr_t)SIG_IGN)
-			syscall_raw(SYS_rt_sigaction, number, (long)standard, 0, size, 0, 0);
+			syscall_raw(SYS_rt_sigaction, number, (long)wanted, 0, size, 0, 0);
 	}
 }
 

@@ -208,6 +208,16 @@ def test_report_by_signal(live, name, sort):
     assert ran.run.stdout == "end\n" and ran.run.stderr == ""
 
 
+def test_report_by_a_signal_to_the_group(mallow, agent, tmp_path):
+    """As `systemctl kill` sends it: to the process that makes the report, too, which goes on."""
+    code = ("import os, signal, time\nkept = bytearray(1000001)\nfor _ in range(20):\n"
+            "    os.killpg(0, signal.SIGUSR1)\n    time.sleep(0.01)\nprint('end')")
+    run = subprocess.run([PYTHON, "-c", code], start_new_session=True, capture_output=True, text=True, env=clean_environment(
+        {"LD_PRELOAD": agent, "MALLOW_MODE": "live", "MALLOW_HELPER": mallow, "MALLOW_OUTFILE": tmp_path / "report"}))
+    assert (run.returncode, run.stdout, run.stderr) == (0, "end\n", "")
+    assert (tmp_path / "report").read_text().count("live allocations of python3") >= 2
+
+
 def test_own_handlers_are_called_behind(live):
     ran = live([PYTHON, "-c", ASKED, "own", "SIGUSR1"])
     assert ran.run.stdout == "own handler\nend\n"
