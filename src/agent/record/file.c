@@ -73,7 +73,9 @@ static void make_absolute(char path[FILE_NAME_MAX])
 		length = copy_run_directory(directory);
 	if (!length)
 		length = sys_getcwd(directory, sizeof(directory));
-	if (length <= 1 || directory[0] != '/' || (size_t)length + name + 1 > FILE_NAME_MAX)
+	if (length == 2)
+		length = 1; // "/": its slash is the one between
+	if (length < 1 || directory[0] != '/' || (size_t)length + name + 1 > FILE_NAME_MAX)
 		return;
 	memmove(path + length, path, name + 1);
 	memcpy(path, directory, (size_t)length - 1);
