@@ -181,7 +181,7 @@ static bool has_descriptors(void)
 	if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur >= SPARE_PART * 2)
 		spare = limit.rlim_cur / SPARE_PART - 1;
 	spare = spare < SPARE ? spare : SPARE;
-	while (count <= spare && (fds[count] = open("/dev/null", O_RDONLY | O_CLOEXEC)) >= 0)
+	while (count <= spare && (fds[count] = eventfd(0, EFD_CLOEXEC)) >= 0)
 		count++;
 	for (size_t i = 0; i < count; i++)
 		close(fds[i]);
