@@ -29,6 +29,9 @@ RECORDED_PAIR = 1.1                              # of mallow memleak's
 TRACED_KERNEL, KERNEL_REPORT_S = 0.5, 2.0     # by bcc's memleak; wall, with the end of mallow
 TRACED_PROGRAM, ATTACH_S, TRACED_REPORT_S = 0.65, 0.4, 1.5   # by bcc's memleak; CPU; wall and CPU, of a million blocks
 ARRIVAL, SENT_CPU, SENDER_CPU, RECEIVER = 1.2, 1.03, 0.05, 20_000_000    # of recordings that are sent
+START_MS = 20                                         # of the tarball, and beside the ordinary build
+START_RATIO = 1.2
+BUNDLE = 40e6
 DEEP_ANSWER_S = 1                                     # of many deep stacks
 
 
@@ -295,8 +298,19 @@ def of_streaming(streamed, goals):
                                              f"{streamed.receiver / 1e6:.1f} MB in all")
 
 
+def of_bundle(bundled, goals):
+    if not bundled:
+        return
+    begin, run = "mallow --version", "mallow run true"
+    goals.add(min(bundled.bundle[begin]) <= START_MS, f"the tarball's `{begin}` takes <= {START_MS} ms: "
+                                                      f"{min(bundled.bundle[begin]):.1f} ms")
+    ratio = min(bundled.bundle[run]) / min(bundled.tool[run])
+    goals.add(ratio <= START_RATIO, f"its `{run}` takes <= {START_RATIO}x the ordinary build's: {ratio:.2f}x")
+    goals.add(bundled.size <= BUNDLE, f"it is <= {BUNDLE / 1e6:.0f} MB unpacked: {bundled.size / 1e6:.1f} MB")
+
+
 def section(results, pairs, scaling, lived=None, opened=None, deeply=None, grown=None, seen=None,
-            dumped=None, traced=None, traced_kernel=None, streamed=None):
+            dumped=None, traced=None, traced_kernel=None, streamed=None, bundled=None):
     goals = Goals()
     of_programs(results, goals)
     of_micro(pairs, scaling, goals)
@@ -309,4 +323,5 @@ def section(results, pairs, scaling, lived=None, opened=None, deeply=None, grown
     of_memleak(traced, goals)
     of_memleak_kernel(traced_kernel, goals)
     of_streaming(streamed, goals)
+    of_bundle(bundled, goals)
     return ["Goals (of minima)", "", *goals.lines] if goals.lines else []

@@ -14,6 +14,7 @@ import pathlib
 import sys
 
 sys.dont_write_bytecode = True
+import bundle  # noqa: E402
 import core  # noqa: E402
 import deep  # noqa: E402
 import engine  # noqa: E402
@@ -36,7 +37,7 @@ import workloads as programs  # noqa: E402
 from place import BENCH, Place  # noqa: E402
 
 SMALL = ("micro", "live", "core", "engine", "growing", "deep", "web", "memleak", "memleak_kernel",
-         "streaming", "many")
+         "streaming", "many", "bundle")
 IDLE = 0.5                  # a load average above this disturbs the figures
 
 
@@ -198,6 +199,14 @@ def run_many(place, arguments):
              *many.measure(place, progress, arguments.fast)]]
 
 
+def run_bundle(place, arguments):
+    """(sections, bundle.Figures or None)."""
+    if not wanted(arguments, "bundle"):
+        return [], None
+    lines, found = bundle.measure(place, progress, arguments.fast)
+    return [["Starts of the tool, wall milliseconds, minimum/median", "", *lines]], found
+
+
 def as_json(results):
     return {"failures": results.failures, "samples": {
         workload: {profiler: [dict(dataclasses.asdict(sample), cpu=sample.cpu)
@@ -225,15 +234,16 @@ def main():
     kernel_sections, traced_kernel = run_memleak_kernel(place, arguments)
     streaming_sections, streamed = run_streaming(place, arguments)
     many_sections = run_many(place, arguments)
+    bundle_sections, bundled = run_bundle(place, arguments)
     progress("")
     busy = float(load) > IDLE
     text = report.text_of([
         report.head(place, started, number, load, busy) + absent,
         *(report.programs(results) if workloads else []), *sections, *live_sections,
         *core_sections, *engine_sections, *growing_sections, *deep_sections, *web_sections, *memleak_sections,
-        *kernel_sections, *streaming_sections, *many_sections,
+        *kernel_sections, *streaming_sections, *many_sections, *bundle_sections,
         goals.section(results, pairs, scaling, lived, opened, deeply, grown, seen, dumped, traced,
-                      traced_kernel, streamed)])
+                      traced_kernel, streamed, bundled)])
     print(text, end="")
     output = arguments.output or BENCH / "results" / f"{started:%Y-%m-%d-%H%M}.txt"
     output.parent.mkdir(exist_ok=True)

@@ -12,6 +12,7 @@ import shutil
 import struct
 import subprocess
 import sys
+import sysconfig
 import time
 
 import mallow
@@ -40,16 +41,19 @@ def pytest_addoption(parser):
     group = parser.getgroup("mallow", "memory of tests, by mallow")
     group.addoption("--mallow", action="store_true", help="record the tests, and hold them to their limit_memory()")
     group.addoption("--mallow-output", metavar="FILE", help="the recording's name [pytest_TIME.mallow]")
-    group.addoption("--mallow-tool", metavar="PATH", help="the program mallow [MALLOW_HELPER, else mallow on the PATH]")
+    group.addoption("--mallow-tool", metavar="PATH",
+                    help="the program mallow [MALLOW_HELPER, else the one beside this Python, else mallow on the PATH]")
     group.addoption("--mallow-top", metavar="N", type=natural, default=10,
                     help="show so many of the tests that needed most [10]")
 
 
 def find_tool(options):
-    wanted = options.mallow_tool or os.environ.get("MALLOW_HELPER") or "mallow"
-    tool = shutil.which(wanted)
+    wanted = options.mallow_tool or os.environ.get("MALLOW_HELPER")
+    # Of an environment with the wheel that is not activated the programs are not on the PATH.
+    tool = shutil.which(wanted) if wanted else (
+        shutil.which(os.path.join(sysconfig.get_path("scripts"), "mallow")) or shutil.which("mallow"))
     if not tool:
-        raise pytest.UsageError(f"--mallow: no program '{wanted}' is found (--mallow-tool PATH, or MALLOW_HELPER)")
+        raise pytest.UsageError("--mallow: no program '%s' is found (--mallow-tool PATH, or MALLOW_HELPER)" % (wanted or "mallow"))
     return os.path.abspath(tool)
 
 

@@ -48,6 +48,7 @@ ROOMS = {
     "cli": "base hosted hosted/files hosted/net trace settings symbols stream coredump analysis finish "
            "report server ebpf ebpf/bpf ebpf/target ebpf/hooks ebpf/kernel ebpf/record write",
     "agent/unwind": "base cfi",
+    "launcher": "base",
 }
 # The agent's, from the ground up: each may use those before it.
 AGENT = ["arch", "ground", "unwind", "script", "event", "record", "patch", "cull", "live_blocks", "helper", "live",
@@ -64,10 +65,11 @@ CYCLES = {"agent/hooks/hooks.c", "cli/command/command.c", "server/routes/route.c
 # Functions of the C library's that compilers call by themselves: no room is asked for them.
 LIBRARY = "agent/ground/libc.c"
 # Single headers that a room may use although it may not use their room. The agent makes every
-# system call through its one list of them, and its unwinder reads /proc/self/maps. What the program
+# system call through its one list of them, and its unwinder reads /proc/self/maps. The launcher has no C library, either. What the program
 # unmaps goes in pages of the kernel's.
 HEADERS = {
     "agent/unwind": {"agent/arch/syscall.h", "agent/arch/machine.h"},
+    "launcher": {"agent/arch/syscall.h"},
 }
 # These rooms would make sense in a program that is no profiler.
 GENERAL = {"base", "hosted", "hosted/files", "hosted/net"}

@@ -11,6 +11,7 @@
 #include <ucontext.h>
 #include <unistd.h>
 
+#include "base/loader_variables.h"
 #include "cli/cli.h"
 #include "cli/command/command.h"
 #include "cli/command/help.h"
@@ -172,6 +173,7 @@ static int carry_out_on_large_stack(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
+	loader_variables_turn(environ, LOADER_VARIABLES_HIDDEN, LOADER_VARIABLES_SHOWN);
 	keep_standard_descriptors();
 	token_variable_take();
 	log_option_choose(getenv(setting_info(SETTING_LOG)->variable));

@@ -2,6 +2,7 @@
 
     MALLOW=…/mallow pytest tests/e2e     tests another build than build/mallow
     MALLOW_ASAN=…/mallow                 the sanitizer build for damaged recordings
+    MALLOW_BUNDLE=…/mallow-0.1.0-…       that unpacked tarball; what needs the wheel beside it fails
     MALLOW_ARCH=aarch64                  programs of that architecture, which qemu runs, with the agent
                                          of MALLOW_LIBRARY; what is there of it: docs/ports.md
     MALLOW_GUEST=…/root                  these programs run under a kernel of that architecture, booted
@@ -133,6 +134,23 @@ def mallow():
 def agent(mallow):
     """The agent beside the tool."""
     return built("MALLOW_LIBRARY", mallow.with_name("libmallow.so"))
+
+
+@pytest.fixture(scope="session")
+def bundle(agent, tmp_path_factory):
+    """`make tarball`'s folder, unpacked."""
+    if "MALLOW_BUNDLE" in os.environ:
+        return pathlib.Path(os.environ["MALLOW_BUNDLE"])
+    if agent.parent != TOP / "build":
+        pytest.skip("the bundle is made of the ordinary build")
+    need("patchelf")
+    release = tmp_path_factory.mktemp("release")
+    # Each worker makes its own; the build that it is made of is brought up to date by one at a time.
+    run = subprocess.run(["flock", TOP / "build/meson", "make", "-C", TOP, "tarball", "wheel", f"release={release}", "zstd=1"],
+                         capture_output=True, text=True, env=clean_environment({"MAKEFLAGS": None, "MAKELEVEL": None}))
+    assert run.returncode == 0, run.stdout + run.stderr
+    folder, = release.glob("mallow-*-linux-*/")
+    return folder
 
 
 @pytest.fixture(scope="session")

@@ -20,6 +20,8 @@ arch=$(field 2)
 
 # The libraries that the tool is built with, and programs for tests/e2e/ports.
 packages=$(sed -n '/^\[tool\]/,/^$/s/^\(lib.*-dev\|zlib1g-dev\)$/\1/p; /^libbpf-dev$/p' "$tools/packages.txt" | tr '\n' ' ')
+# What the tool opens by itself, for `make tarball`.
+[ "$arch" != arm64 ] || packages="$packages libdebuginfod-dev"
 programs="libstdc++6 python3 sqlite3 perl"
 [ "$arch$flavour" != arm64 ] || programs="$programs nodejs"
 [ "$(field 5)" = tool ] || packages="libc6-dev libc6-dbg libxxhash-dev"

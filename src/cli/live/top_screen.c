@@ -2,6 +2,7 @@
 
 #include <langinfo.h>
 #include <locale.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -11,7 +12,24 @@
 #define NCURSES_NOMACROS 1
 #include <ncurses.h>
 
+#include "hosted/cleanup.h"
+#include "hosted/files/own_path.h"
+
 static SCREEN *screen;
+
+/*
+ * ncurses that the tool brings along (src/launcher) may find no descriptions of terminals, of which
+ * a small image has none: ours come after the system's.
+ */
+static void add_terminals(void)
+{
+	auto_free char *folder = NULL, *folders = NULL;
+	struct err *err = own_path_beside("../lib/mallow/tool/terminfo", &folder);
+
+	if (!err && access(folder, R_OK) == 0 && asprintf(&folders, ":%s", folder) >= 0)
+		setenv("TERMINFO_DIRS", folders, 0);
+	err_destroy(err);
+}
 
 struct err *top_screen_open(void)
 {
@@ -21,6 +39,7 @@ struct err *top_screen_open(void)
 	setlocale(LC_CTYPE, "");
 	if (strcmp(nl_langinfo(CODESET), "UTF-8") != 0)
 		setlocale(LC_CTYPE, "C.UTF-8");
+	add_terminals();
 	screen = newterm(NULL, stdout, stdin);
 	if (!screen)
 		return err_create("ncurses does not know the terminal '%s' (TERM)",
