@@ -11,6 +11,7 @@ version := $(shell sed -n "s/^ *version: '\(.*\)',/\1/p" meson.build)
 # Another architecture, as Meson names it: its tool and agent are built into a folder of that name.
 ARCH    ?=
 foreign := $(addprefix $(BUILD)/,$(filter-out $(shell uname -m),$(ARCH)))
+built   := $(or $(foreign),$(BUILD))
 
 architectures = $(shell sed 's/ .*//; /^\#/d' tools/cross/architectures.txt)
 # $(call cross,ARCH,N): field N of its line.
@@ -114,7 +115,7 @@ check: setup-test build build-asan $(if $(filter x86_64,$(shell uname -m)),build
 build: setup-build tool ## build/mallow and build/libmallow.so, to be used from there; ARCH=aarch64, riscv64, mips64el, mips64, i386, armhf, armel: build/aarch64/mallow, …
 endif
 
-check-long: setup-long build build-asan build-tsan build-clang ## check, and what takes long or needs large packages
+check-long: setup-long build build-asan build-tsan build-clang deb rpm tarball wheel ## check, and what takes long or needs large packages
 	@$(PYTHON) tools/check.py --long
 	@$(MAKE) --no-print-directory check ARCH=aarch64
 	@$(MAKE) --no-print-directory check-16k ARCH=aarch64
@@ -142,19 +143,19 @@ install-headers:
 # What programs are linked with that are to have the agent without a preload.
 install-libraries: build
 	install -d '$(DESTDIR)$(PREFIX)/lib/mallow' '$(DESTDIR)$(PREFIX)/lib/pkgconfig'
-	install -m 755 $(BUILD)/libmallow.so '$(DESTDIR)$(PREFIX)/lib/mallow/libmallow.so'
+	install -m 755 $(built)/libmallow.so '$(DESTDIR)$(PREFIX)/lib/mallow/libmallow.so'
 	ln -sf mallow/libmallow.so '$(DESTDIR)$(PREFIX)/lib/libmallow.so'
-	install -m 644 $(BUILD)/libmallow.a '$(DESTDIR)$(PREFIX)/lib/libmallow.a'
-	$(PYTHON) tools/set_installed_tool.py '$(abspath $(PREFIX))/bin/mallow' \
-		'$(DESTDIR)$(PREFIX)/lib/mallow/libmallow.so' '$(DESTDIR)$(PREFIX)/lib/libmallow.a'
-	install -m 644 $(BUILD)/libmallow.options '$(DESTDIR)$(PREFIX)/lib/mallow/libmallow.options'
+	install -m 644 $(built)/libmallow.a '$(DESTDIR)$(PREFIX)/lib/libmallow.a'
+	$(PYTHON) tools/set_installed_tool.py ../../bin/mallow '$(DESTDIR)$(PREFIX)/lib/mallow/libmallow.so'
+	$(PYTHON) tools/set_installed_tool.py '$(abspath $(PREFIX))/bin/mallow' '$(DESTDIR)$(PREFIX)/lib/libmallow.a'
+	install -m 644 $(built)/libmallow.options '$(DESTDIR)$(PREFIX)/lib/mallow/libmallow.options'
 	sed -e 's|@prefix@|$(PREFIX)|' -e 's|@version@|$(version)|' tools/mallow-agent.pc.in \
 		> '$(DESTDIR)$(PREFIX)/lib/pkgconfig/mallow-agent.pc'
 
-install: build install-headers install-libraries ## into $(DESTDIR)$(PREFIX)
+install: build tool install-headers install-libraries ## into $(DESTDIR)$(PREFIX)
 	install -d '$(DESTDIR)$(PREFIX)/bin'
-	install -m 755 $(BUILD)/mallow '$(DESTDIR)$(PREFIX)/bin/mallow'
-	install -d '$(DESTDIR)$(PREFIX)/share/man/man1' '$(DESTDIR)$(PREFIX)/share/doc/mallow' \
+	install -m 755 $(built)/mallow '$(DESTDIR)$(PREFIX)/bin/mallow'
+	install -d '$(DESTDIR)$(PREFIX)/share/man/man1' '$(DESTDIR)$(PREFIX)/share/doc/mallow/docs' \
 		'$(DESTDIR)$(PREFIX)/share/bash-completion/completions' \
 		'$(DESTDIR)$(PREFIX)/share/zsh/site-functions' \
 		'$(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d'
@@ -165,8 +166,8 @@ install: build install-headers install-libraries ## into $(DESTDIR)$(PREFIX)
 		'$(DESTDIR)$(PREFIX)/share/zsh/site-functions/_mallow'
 	install -m 644 $(BUILD)/meson/src/cli/mallow.fish \
 		'$(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/mallow.fish'
-	install -m 644 LICENSE-MIT LICENSE-APACHE docs/trace-format.md \
-		'$(DESTDIR)$(PREFIX)/share/doc/mallow/'
+	install -m 644 LICENSE-MIT LICENSE-APACHE README.md CHANGELOG.md '$(DESTDIR)$(PREFIX)/share/doc/mallow/'
+	install -m 644 docs/*.md docs/report.schema.json '$(DESTDIR)$(PREFIX)/share/doc/mallow/docs/'
 
 uninstall: ## out of $(DESTDIR)$(PREFIX) again
 	rm -f '$(DESTDIR)$(PREFIX)/bin/mallow' '$(DESTDIR)$(PREFIX)/share/man/man1/mallow.1' \
@@ -178,6 +179,56 @@ uninstall: ## out of $(DESTDIR)$(PREFIX) again
 		'$(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/mallow.fish'
 	rm -rf '$(DESTDIR)$(PREFIX)/lib/mallow' '$(DESTDIR)$(PREFIX)/include/mallow' \
 		'$(DESTDIR)$(PREFIX)/share/doc/mallow'
+
+# What a person installs. All of it carries the time of the last commit.
+release := $(BUILD)/release
+release_setup = setup-$(1) $(if $(foreign),setup-cross-$(ARCH))
+dated = $(as_owner) env SOURCE_DATE_EPOCH=$$($(as_owner) git log -1 --format=%ct) DEB_RULES_REQUIRES_ROOT=no
+changelog_version = $(shell dpkg-parsechangelog -S Version)
+
+# Packages are made in a copy of debian/, so that the tree stays clean.
+deb: $(call release_setup,release) ## Debian packages into build/release; ARCH=aarch64: of another architecture
+	@[ '$(version)' = '$(changelog_version)' ] || { \
+		echo 'deb: meson.build has version $(version), debian/changelog $(changelog_version)' >&2; exit 1; }
+	@$(as_owner) mkdir -p $(release)
+	@$(as_owner) rm -rf $(release)/debian
+	@$(as_owner) cp -r debian $(release)/
+	@cd $(release) && $(dated) \
+		$(if $(foreign),dpkg-architecture -a $(call cross,$(ARCH),2) -c) debian/rules -s binary TOP=$(CURDIR)
+
+rpm: $(call release_setup,release) ## the same for RPM
+	@$(as_owner) mkdir -p $(release)/rpm
+	@$(dated) HOME=$(abspath $(release))/rpm rpmbuild -bb --quiet --target $(or $(ARCH),$(shell uname -m)) \
+		-D '_topdir $(abspath $(release))/rpm' -D '_rpmdir $(abspath $(release))' \
+		-D '_rpmfilename %%{NAME}-%%{VERSION}-%%{RELEASE}.%%{ARCH}.rpm' \
+		-D 'TOP $(CURDIR)' -D 'VERSION_ $(version)' \
+		-D 'STRIP $(if $(foreign),$(call cross,$(ARCH),3)-)strip' tools/mallow.spec
+
+zstd    := 19
+# What runs without being installed, as `make install` puts it, with the tool's libraries beside it.
+machine := $(or $(ARCH),$(shell uname -m))
+triple   = $(or $(call cross,$(ARCH),3),$(shell gcc -print-multiarch))
+bundle  := mallow-$(version)-linux-$(machine)
+bundle: $(call release_setup,bundle)
+	@rm -rf $(release)/$(bundle)
+	@$(as_owner) $(MAKE) --no-print-directory -s install DESTDIR=$(abspath $(release))/ PREFIX=$(bundle)
+	@$(as_owner) $(PYTHON) tools/release/bundle.py $(release)/$(bundle) $(built)/meson/src/launcher/launcher \
+		$(triple) $(foreach folder,/usr/lib /lib,$(if $(foreign),$(foreign)/sysroot)$(folder)/$(triple))
+
+tarball: bundle ## build/release/mallow-VERSION-linux-MACHINE.tar.zst, which runs on any distribution
+	@$(dated) sh -c 'tar --sort=name --mtime=@$$SOURCE_DATE_EPOCH --owner=0 --group=0 --numeric-owner --mode=go-w \
+		-C $(release) -c $(bundle) | zstd -q -f -$(zstd) -o $(release)/$(bundle).tar.zst'
+	@echo "wrote $(release)/$(bundle).tar.zst"
+
+wheel: bundle ## build/release/mallow-VERSION-….whl, for pip
+	@$(dated) $(PYTHON) tools/release/wheel.py $(release)/$(bundle) $(version) $(machine) $(release)
+
+# All that a person can install. The tree should be clean: the version that the tool says names the commit.
+release: ## deb, rpm, tarball and wheel for x86-64 and AArch64, and SHA256SUMS
+	@rm -f $(addprefix $(release)/,*.deb *.rpm *.tar.zst *.whl)
+	@$(MAKE) --no-print-directory deb rpm tarball wheel ARCH=
+	@$(MAKE) --no-print-directory deb rpm tarball wheel ARCH=aarch64
+	@cd $(release) && sha256sum *.deb *.rpm *.tar.zst *.whl >SHA256SUMS
 
 bench: setup-bench build ## mallow beside bare programs and other profilers, into bench/results
 	@$(PYTHON) bench/run.py $(BENCH)
@@ -232,4 +283,4 @@ setup-%:
 comma := ,
 # Ninja and pytest use all processors by themselves; apt-get may run but once.
 .NOTPARALLEL:
-.PHONY: help demo check check-16k check-long check-distributions build tool install install-headers install-libraries uninstall bench asan tsan fuzz lint fmt clean build-agents build-aarch64-guest build-asan build-tsan build-clang
+.PHONY: help demo check check-16k check-long check-distributions build tool deb rpm bundle tarball wheel release install install-headers install-libraries uninstall bench asan tsan fuzz lint fmt clean build-agents build-aarch64-guest build-asan build-tsan build-clang

@@ -92,7 +92,7 @@ def check_source(totals):
     """Fast checks of the source and of the built library: silent when all is well."""
     sources = run(["tools/sources.sh"], capture_output=True).stdout.decode().split("\0")[:-1]
     scripts = ["tools/setup.sh", "tools/build.sh", "tools/demo.sh", "tools/lint.sh", "tools/fuzz.sh",
-               "tools/sources.sh", "tools/static_library.sh", "tools/cross/sysroot.sh", "tools/check_distributions.sh", "web/build.sh", "web/node.sh", ".ci/run"]
+               "tools/sources.sh", "tools/static_library.sh", "tools/cross/sysroot.sh", "tools/check_distributions.sh", "debian/tests/smoke", "web/build.sh", "web/node.sh", ".ci/run"]
     checks = {
         "direction of the rooms, headers": [PYTHON, "tools/check_rooms.py", "--headers", "--objects",
                                             BUILD / "meson"],
