@@ -669,6 +669,11 @@ def test_no_recording(gather, what):
     assert_serves(gathered)
 
 
+def test_a_recording_of_a_later_minor_version(gather):
+    """It is taken as it is: whoever reads it skips what is new."""
+    assert_serves(gather("--no-finish"), made(chunks=1, minor=65535))
+
+
 def test_a_time_that_is_none(gather):
     """Years beyond any calendar: the name is sound, or it is refused."""
     gathered = gather("--no-finish")

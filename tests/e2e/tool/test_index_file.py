@@ -3,10 +3,12 @@ import json
 import os
 import resource
 import shutil
+import struct
 import subprocess
 import sys
 
 import pytest
+import xxhash
 
 from conftest import TOP, Tool, clean_environment
 
@@ -125,6 +127,19 @@ def test_kept(tool, made, copy, caches):
         assert errors_of(tool, copy) == right
         assert not index_of(copy).stat().st_size
     assert nothing_in(caches)
+
+
+def test_another_version(tool, copy, caches):
+    """A whole file of another version of the layout is not used, and made anew."""
+    tool("finish", "--index-file", copy)
+    right, whole = errors_of(tool, copy), index_of(copy).read_bytes()
+    version, = struct.unpack_from("<I", whole, 8)
+    for other in (version - 1, version + 1):
+        head = whole[:8] + struct.pack("<I", other) + whole[12:408]
+        index_of(copy).write_bytes(head + struct.pack("<Q", xxhash.xxh3_64_intdigest(head)) + whole[416:])
+        inode = index_of(copy).stat().st_ino
+        assert errors_of(tool, copy) == right
+        assert index_of(copy).read_bytes()[:64] == whole[:64] and index_of(copy).stat().st_ino != inode
 
 
 def test_under_sanitizers(tool, asan_mallow, copy, caches):
