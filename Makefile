@@ -204,7 +204,9 @@ rpm: $(call release_setup,release) ## the same for RPM
 		-D 'TOP $(CURDIR)' -D 'VERSION_ $(version)' \
 		-D 'STRIP $(if $(foreign),$(call cross,$(ARCH),3)-)strip' tools/mallow.spec
 
+# How hard zstd compresses the tarball: 1 to 19.
 zstd    := 19
+
 # What runs without being installed, as `make install` puts it, with the tool's libraries beside it.
 machine := $(or $(ARCH),$(shell uname -m))
 triple   = $(or $(call cross,$(ARCH),3),$(shell gcc -print-multiarch))
