@@ -17,28 +17,51 @@ static bool is_formula(char c)
 	return c && strchr("=+-@\t\r", c);
 }
 
-static void put_utf8(struct csv_writer *csv, const char *text)
+/* How many bytes from text on stay as they are, wherever they stand in a cell. */
+static size_t plain_run(const char *text, size_t size)
+{
+	// All of ASCII that is shown, but '"', '#' and ';'.
+	static const bool plain[256] = {
+		[' ' ... '!'] = true,
+		['$' ... ':'] = true,
+		['<' ... '~'] = true,
+	};
+	size_t i = 0;
+
+	while (i < size && plain[(unsigned char)text[i]])
+		i++;
+	return i;
+}
+
+static void put_utf8(struct buf *buf, bool raw, const char *text)
 {
 	// In some countries cells end at semicolons, too.
 	bool begins = true;
 
 	for (size_t size = strlen(text); size;) {
-		size_t length;
-		uint32_t code = shown_code(text, size, &length);
+		size_t length = begins ? 0 : plain_run(text, size);
+		uint32_t code;
 
-		if (begins && !csv->raw && is_formula(*text))
-			buf_char(csv->buf, '\'');
+		if (length) {
+			buf_put(buf, text, length);
+			text += length;
+			size -= length;
+			continue;
+		}
+		code = shown_code(text, size, &length);
+		if (begins && !raw && is_formula(*text))
+			buf_char(buf, '\'');
 		begins = *text == ';';
 		if (*text == '"')
-			buf_char(csv->buf, '"'); // a quote is doubled
+			buf_char(buf, '"'); // a quote is doubled
 		if (code == UINT32_MAX)
-			buf_text(csv->buf, "\xef\xbf\xbd");
-		else if (!csv->raw && strncmp(text, "##", 2) == 0)
-			buf_text(csv->buf, "\\x23");
-		else if (!csv->raw && shown_is_hidden(code))
-			buf_shown(csv->buf, text, length);
+			buf_text(buf, "\xef\xbf\xbd");
+		else if (!raw && strncmp(text, "##", 2) == 0)
+			buf_text(buf, "\\x23");
+		else if (!raw && shown_is_hidden(code))
+			buf_shown(buf, text, length);
 		else
-			buf_put(csv->buf, text, length);
+			buf_put(buf, text, length);
 		text += length;
 		size -= length;
 	}
@@ -52,17 +75,38 @@ static bool is_command(const char *text)
 	return strncmp(text, "::", 2) == 0;
 }
 
-void csv_text(struct csv_writer *csv, const char *text)
+static bool needs_quotes(const char *text)
 {
-	bool quoted = text && (strpbrk(text, ",\"\r\n") || is_command(text));
+	return strpbrk(text, ",\"\r\n") || is_command(text);
+}
 
+bool csv_escape(const struct csv_writer *csv, struct buf *buf, const char *text)
+{
+	put_utf8(buf, csv->raw, text);
+	return needs_quotes(text);
+}
+
+void csv_begin(struct csv_writer *csv, bool quoted)
+{
 	begin_field(csv);
 	if (quoted)
 		buf_char(csv->buf, '"');
-	if (text)
-		put_utf8(csv, text);
+}
+
+void csv_end(struct csv_writer *csv, bool quoted)
+{
 	if (quoted)
 		buf_char(csv->buf, '"');
+}
+
+void csv_text(struct csv_writer *csv, const char *text)
+{
+	bool quoted = text && needs_quotes(text);
+
+	csv_begin(csv, quoted);
+	if (text)
+		put_utf8(csv->buf, csv->raw, text);
+	csv_end(csv, quoted);
 }
 
 void csv_u64(struct csv_writer *csv, uint64_t value)

@@ -30,6 +30,19 @@ struct csv_writer {
  * own.
  */
 void csv_text(struct csv_writer *csv, const char *text);
+/*
+ * Writes a text as csv_text() would write it between two semicolons of a cell, without quotes
+ *around it. Returns whether the cell needs quotes. For texts that many cells have:
+ *
+ *	quoted = csv_escape(&csv, &made, "operator,");      once
+ *	csv_begin(&csv, quoted);                      each time; other parts may be in the cell, too
+ *	buf_append(csv.buf, &made);
+ *	csv_end(&csv, quoted);
+ */
+bool csv_escape(const struct csv_writer *csv, struct buf *buf, const char *text);
+void csv_begin(struct csv_writer *csv, bool quoted);
+void csv_end(struct csv_writer *csv, bool quoted);
+
 void csv_u64(struct csv_writer *csv, uint64_t value);
 void csv_i64(struct csv_writer *csv, int64_t value);
 void csv_empty(struct csv_writer *csv);

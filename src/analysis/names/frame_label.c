@@ -1,11 +1,19 @@
 #include "analysis/names/frame_label.h"
 
+static bool is_plain(char c)
+{
+	return (unsigned char)c >= 0x20 && c != 0x7f && c != ';';
+}
+
 void frame_label_text(struct buf *buf, const char *text)
 {
-	for (; *text; text++) {
-		unsigned char c = (unsigned char)*text;
-
-		buf_char(buf, c == ';' ? ':' : c < 0x20 || c == 0x7f ? ' ' : *text);
+	for (size_t run;; text += run + 1) {
+		for (run = 0; is_plain(text[run]); run++)
+			continue;
+		buf_put(buf, text, run);
+		if (!text[run])
+			return;
+		buf_char(buf, text[run] == ';' ? ':' : ' ');
 	}
 }
 

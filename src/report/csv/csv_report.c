@@ -15,60 +15,126 @@ void csv_report_sums(struct csv_writer *csv, const struct site *sum)
 	csv_u64(csv, sum->temporary);
 }
 
-/*
- * Writes the labels of all frames. *innermost: the first of their named lines; NULL: there is none.
- */
-static struct err *put_stack(struct buf *buf, const struct report_subject *subject, uint32_t node,
-			     const struct named_frame **innermost)
+/* Where in the text of struct csv_frames a frame is. */
+struct csv_frame {
+	size_t columns; /* function, file, line and module of its innermost line … */
+	size_t labels;  /* … the labels of all its lines … */
+	size_t end;     /* … and the end; 0: it is not there yet */
+	bool quoted;    /* a cell with the labels needs quotes */
+};
+
+void csv_frames_deinit(struct csv_frames *frames)
 {
-	uint32_t count;
-	const struct stack_node *nodes = recording_stacks(subject->recording, &count);
+	free(frames->frames);
+	buf_deinit(&frames->text);
+}
 
-	*innermost = NULL;
-	for (; node != RECORDING_NONE; node = nodes[node].parent) {
-		const struct named_frame *lines;
-		size_t line_count;
-		struct err *err = symbolized_frame(subject->symbolized, nodes[node].frame, &lines,
-						   &line_count);
+static void put_columns(struct buf *buf, bool raw, const struct named_frame *frame)
+{
+	struct csv_writer csv = {.buf = buf, .raw = raw};
 
-		if (err)
-			return err;
-		for (size_t i = 0; i < line_count; i++) {
-			if (*innermost)
-				buf_char(buf, ';');
-			else
-				*innermost = &lines[i];
-			frame_label(buf, &lines[i]);
-		}
+	csv_text(&csv, frame->function);
+	csv_text(&csv, frame->file);
+	if (frame->line)
+		csv_u64(&csv, frame->line);
+	else
+		csv_empty(&csv);
+	csv_text(&csv, frame->module);
+}
+
+static struct err *make_frame(const struct csv_writer *csv, const struct report_subject *subject,
+			      uint32_t index, struct buf *text, struct csv_frame *frame)
+{
+	cleanup(buf_deinit) struct buf label = BUF_EMPTY;
+	const struct named_frame *lines;
+	struct err *err;
+	size_t count;
+
+	err = symbolized_frame(subject->symbolized, index, &lines, &count);
+	if (err)
+		return err;
+	frame->columns = text->size;
+	put_columns(text, csv->raw, &lines[0]);
+	frame->labels = text->size;
+	for (size_t i = 0; i < count; i++) {
+		label.size = 0;
+		if (i)
+			buf_char(text, ';');
+		frame_label(&label, &lines[i]);
+		if (!buf_string(&label))
+			return buf_finish(&label);
+		frame->quoted |= csv_escape(csv, text, label.data);
 	}
-	return NULL;
+	frame->end = text->size;
+	return buf_finish(text);
+}
+
+/* *ret: a frame of the recording. */
+static struct err *find_frame(const struct csv_writer *csv, const struct report_subject *subject,
+			      struct csv_frames *frames, uint32_t index,
+			      const struct csv_frame **ret)
+{
+	struct csv_frame *frame;
+	uint32_t count;
+
+	if (!frames->frames) {
+		recording_frames(subject->recording, &count);
+		frames->frames = calloc((size_t)count + 1, sizeof(*frames->frames));
+		buf_init(&frames->text);
+	}
+	if (!frames->frames)
+		return err_no_memory();
+	frame = &frames->frames[index];
+	*ret = frame;
+	return frame->end ? NULL : make_frame(csv, subject, index, &frames->text, frame);
+}
+
+struct err *csv_report_frame(struct csv_writer *csv, const struct report_subject *subject,
+			     uint32_t node, struct csv_frames *frames)
+{
+	const struct stack_node *nodes = recording_stacks(subject->recording, NULL);
+	const struct csv_frame *frame;
+	struct err *err;
+
+	csv_begin(csv, false);
+	if (node == RECORDING_NONE) {
+		buf_text(csv->buf, ",,,");
+		return NULL;
+	}
+	err = find_frame(csv, subject, frames, nodes[node].frame, &frame);
+	if (!err)
+		buf_put(csv->buf, frames->text.data + frame->columns,
+			frame->labels - frame->columns);
+	return err;
 }
 
 struct err *csv_report_stack(struct csv_writer *csv, const struct report_subject *subject,
-			     uint32_t node, struct buf *stack)
+			     uint32_t node, struct csv_frames *frames)
 {
-	const struct named_frame *frame;
-	struct err *err;
+	const struct stack_node *nodes = recording_stacks(subject->recording, NULL);
+	struct err *err = csv_report_frame(csv, subject, node, frames);
+	const struct csv_frame *frame;
+	bool quoted = false;
 
-	stack->size = 0;
-	err = put_stack(stack, subject, node, &frame);
-	if (!err && !buf_string(stack))
-		err = buf_finish(stack);
+	for (uint32_t at = node; !err && at != RECORDING_NONE; at = nodes[at].parent) {
+		err = find_frame(csv, subject, frames, nodes[at].frame, &frame);
+		quoted |= !err && frame->quoted;
+	}
 	if (err)
 		return err;
-	csv_text(csv, frame ? frame->function : NULL);
-	csv_text(csv, frame ? frame->file : NULL);
-	if (frame && frame->line)
-		csv_u64(csv, frame->line);
-	else
-		csv_empty(csv);
-	csv_text(csv, frame ? frame->module : NULL);
-	csv_text(csv, buf_string(stack));
+	csv_begin(csv, quoted);
+	for (uint32_t at = node; at != RECORDING_NONE; at = nodes[at].parent) {
+		frame = &frames->frames[nodes[at].frame];
+		if (at != node)
+			buf_char(csv->buf, ';');
+		buf_put(csv->buf, frames->text.data + frame->labels, frame->end - frame->labels);
+	}
+	csv_end(csv, quoted);
 	return NULL;
 }
 
 static struct err *put_site(struct csv_writer *csv, const struct report_subject *subject,
-			    const char *path, const struct site *site, struct buf *stack)
+			    const char *path, const struct site *site, struct csv_frames *frames)
 {
 	struct err *err;
 
@@ -76,7 +142,7 @@ static struct err *put_site(struct csv_writer *csv, const struct report_subject 
 		csv_text(csv, path);
 	csv_u64(csv, site->own_peak_bytes);
 	csv_report_sums(csv, site);
-	err = csv_report_stack(csv, subject, site->stack, stack);
+	err = csv_report_stack(csv, subject, site->stack, frames);
 	csv_end_row(csv);
 	return err;
 }
@@ -84,7 +150,7 @@ static struct err *put_site(struct csv_writer *csv, const struct report_subject 
 struct err *csv_report_write(struct csv_writer *csv, const struct report_subject *subject,
 			     const char *path, enum metric metric, uint32_t top)
 {
-	cleanup(buf_deinit) struct buf stack = BUF_EMPTY;
+	cleanup(csv_frames_deinit) struct csv_frames frames = {0};
 	auto_free uint32_t *order = NULL;
 	uint32_t site_count, count;
 	const struct site *sites = recording_sites(subject->recording, &site_count);
@@ -92,7 +158,7 @@ struct err *csv_report_write(struct csv_writer *csv, const struct report_subject
 
 	err = site_order_create(sites, site_count, metric, SITE_ORDER_ALL, &order, &count);
 	for (uint32_t i = 0; !err && i < count && (!top || i < top); i++)
-		err = put_site(csv, subject, path, &sites[order[i]], &stack);
+		err = put_site(csv, subject, path, &sites[order[i]], &frames);
 	return err;
 }
 
@@ -208,7 +274,7 @@ void csv_report_histogram(struct csv_writer *csv, const struct histogram *histog
 
 static struct err *put_mapping(struct csv_writer *csv, const struct report_subject *subject,
 			       const struct site *site, enum map_kind kind, const char *path,
-			       struct buf *stack)
+			       struct csv_frames *frames)
 {
 	struct err *err;
 
@@ -220,7 +286,7 @@ static struct err *put_mapping(struct csv_writer *csv, const struct report_subje
 	csv_u64(csv, site->leaked_blocks);
 	csv_u64(csv, site->total_bytes);
 	csv_u64(csv, site->calls);
-	err = csv_report_stack(csv, subject, site->stack, stack);
+	err = csv_report_stack(csv, subject, site->stack, frames);
 	csv_end_row(csv);
 	return err;
 }
@@ -229,7 +295,7 @@ struct err *csv_report_mappings(struct csv_writer *csv, const struct report_subj
 				const struct map_sites *sites, const char *path, enum metric metric,
 				uint32_t top)
 {
-	cleanup(buf_deinit) struct buf stack = BUF_EMPTY;
+	cleanup(csv_frames_deinit) struct csv_frames frames = {0};
 	auto_free uint32_t *order = NULL;
 	uint32_t count;
 	struct err *err = site_order_create(sites->sites, sites->count, metric, SITE_ORDER_ALL,
@@ -237,6 +303,6 @@ struct err *csv_report_mappings(struct csv_writer *csv, const struct report_subj
 
 	for (uint32_t i = 0; !err && i < count && (!top || i < top); i++)
 		err = put_mapping(csv, subject, &sites->sites[order[i]], sites->kinds[order[i]],
-				  path, &stack);
+				  path, &frames);
 	return err;
 }

@@ -20,9 +20,21 @@ void csv_report_sums(struct csv_writer *csv, const struct site *sum);
 #define CSV_REPORT_STACK "function file line module stack"
 #define CSV_REPORT_SITES "own_peak_bytes " CSV_REPORT_SUMS " " CSV_REPORT_STACK
 
-/* Writes these columns. scratch: a buffer in memory. */
+/* What was written of frames, which many stacks have: each is made once. Zeroed: empty. */
+struct csv_frames {
+	struct csv_frame *frames; /* of the recording */
+	struct buf text;
+};
+
+void csv_frames_deinit(struct csv_frames *frames);
+
+/* Writes these columns. frames: of one recording, and one writer. */
 struct err *csv_report_stack(struct csv_writer *csv, const struct report_subject *subject,
-			     uint32_t node, struct buf *scratch);
+			     uint32_t node, struct csv_frames *frames);
+
+/* Writes these columns without the stack. */
+struct err *csv_report_frame(struct csv_writer *csv, const struct report_subject *subject,
+			     uint32_t node, struct csv_frames *frames);
 
 /*
  * Writes the sites in descending order of the metric, at most `top` of them (0: all). path: the

@@ -25,7 +25,8 @@ static void put_identity(struct csv_writer *csv, enum diff_by by, const struct d
 
 struct err *diff_csv_write(struct csv_writer *csv, const struct diff_view *view)
 {
-	cleanup(buf_deinit) struct buf header = BUF_EMPTY, stack = BUF_EMPTY;
+	cleanup(buf_deinit) struct buf header = BUF_EMPTY;
+	cleanup(csv_frames_deinit) struct csv_frames frames = {0};
 	struct report_subject subject = {
 		.recording = view->diff->sides[DIFF_AFTER],
 		.symbolized = view->diff->symbolized,
@@ -42,7 +43,7 @@ struct err *diff_csv_write(struct csv_writer *csv, const struct diff_view *view)
 		for (int side = 0; side < DIFF_SIDES; side++)
 			csv_report_sums(csv, &row->sums[side]);
 		if (view->by == DIFF_BY_SITE)
-			err = csv_report_stack(csv, &subject, row->stack, &stack);
+			err = csv_report_stack(csv, &subject, row->stack, &frames);
 		else
 			put_identity(csv, view->by, row);
 		csv_end_row(csv);

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "analysis/views/jemalloc.h"
-#include "report/csv/csv_report.h"
+#include "report/csv/blocks_csv.h"
 #include "server/answers/rest_json.h"
 #include "server/routes/route.h"
 #include "server/data/selection.h"
@@ -90,8 +90,8 @@ struct page {
 	bool begun;
 	struct json_writer json;
 	struct csv_writer csv;
-	struct buf scratch;
-	VEC(uint64_t) path; /* return addresses of the present stack, innermost first */
+	struct csv_frames frames; /* of csv */
+	VEC(uint64_t) path;       /* return addresses of the present stack, innermost first */
 };
 
 static void drop_page(void *state)
@@ -102,7 +102,7 @@ static void drop_page(void *state)
 	dataset_release(page->dataset);
 	rows_deinit(&page->rows);
 	vec_deinit(&page->path);
-	buf_deinit(&page->scratch);
+	csv_frames_deinit(&page->frames);
 	free(page);
 }
 
@@ -293,50 +293,17 @@ static void end_raw(struct page *page)
 static void begin_csv(struct page *page, struct buf *buf)
 {
 	page->csv = (struct csv_writer){.buf = buf};
-	csv_words(&page->csv, "number address size slack allocated_ns freed_ns thread free_thread "
-			      "tag entry chain backtrace_id " CSV_REPORT_STACK);
-}
-
-static void csv_thread(struct page *page, uint32_t thread)
-{
-	uint32_t count;
-	const struct recorded_thread *threads = recording_threads(page->dataset->recording, &count);
-
-	if (thread < count)
-		csv_u64(&page->csv, threads[thread].tid);
-	else
-		csv_empty(&page->csv);
+	csv_words(&page->csv, BLOCKS_CSV " " CSV_REPORT_STACK);
 }
 
 static struct err *put_csv(struct page *page, uint64_t row)
 {
-	const struct block_columns *blocks = page->dataset->blocks;
 	const struct report_subject subject = {.recording = page->dataset->recording,
 					       .symbolized = page->dataset->symbolized};
-	uint32_t stack = stack_of(page, row);
-	struct csv_writer *csv = &page->csv;
-	struct err *err;
+	uint32_t stack = blocks_csv_put(&page->csv, &subject, page->chains, row);
+	struct err *err = csv_report_stack(&page->csv, &subject, stack, &page->frames);
 
-	csv_u64(csv, row);
-	csv_u64(csv, blocks->address[row]);
-	csv_u64(csv, blocks->size[row]);
-	csv_u64(csv, blocks->slack[row]);
-	csv_u64(csv, blocks->allocated_ns[row]);
-	if (blocks->freed_ns[row] == TIME_NEVER)
-		csv_empty(csv);
-	else
-		csv_u64(csv, blocks->freed_ns[row]);
-	csv_thread(page, blocks->thread[row]);
-	csv_thread(page, blocks->free_thread[row]);
-	csv_u64(csv, blocks->tag ? blocks->tag[row] : 0);
-	csv_text(csv, page->dataset->facts->live ? NULL : operation_name(blocks->entry[row]));
-	if (page->chains)
-		csv_u64(csv, page->chains[row]);
-	else
-		csv_empty(csv);
-	csv_u64(csv, stack);
-	err = csv_report_stack(csv, &subject, stack, &page->scratch);
-	csv_end_row(csv);
+	csv_end_row(&page->csv);
 	return err;
 }
 
@@ -407,7 +374,6 @@ static struct err *answer_blocks(struct request *request, struct reply *reply,
 		.form = request_stack_form(request),
 		.strip = request_strips(request),
 		.format = format,
-		.scratch = BUF_EMPTY,
 	};
 	return reply_pieces(reply, make_page, page, drop_page);
 }

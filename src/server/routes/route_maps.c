@@ -216,7 +216,7 @@ static struct err *make_maps(void *state, struct buf *buf, bool *done)
 }
 
 static struct err *put_csv(struct csv_writer *csv, const struct map_page *page, uint32_t number,
-			   struct buf *scratch)
+			   struct csv_frames *frames)
 {
 	const struct map_life *life = &page->lives.items[number];
 	const struct mapping_operation *made = &page->operations[life->made];
@@ -245,7 +245,7 @@ static struct err *put_csv(struct csv_writer *csv, const struct map_page *page, 
 	csv_u64(csv, !!(made->flags & MAP_SHARED));
 	csv_text(csv, made->fd < 0 ? NULL : "file");
 	csv_u64(csv, made->stack);
-	err = csv_report_stack(csv, &subject, made->stack, scratch);
+	err = csv_report_stack(csv, &subject, made->stack, frames);
 	csv_end_row(csv);
 	return err;
 }
@@ -253,7 +253,8 @@ static struct err *put_csv(struct csv_writer *csv, const struct map_page *page, 
 /* There are few mappings: the file is made as a whole. */
 static struct err *write_csv(struct maps *maps, struct reply *reply)
 {
-	cleanup(buf_deinit) struct buf buf = BUF_EMPTY, scratch = BUF_EMPTY;
+	cleanup(csv_frames_deinit) struct csv_frames frames = {0};
+	cleanup(buf_deinit) struct buf buf = BUF_EMPTY;
 	struct csv_writer csv = {.buf = &buf};
 	struct err *err = NULL;
 
@@ -261,7 +262,7 @@ static struct err *write_csv(struct maps *maps, struct reply *reply)
 			"shared name backtrace_id " CSV_REPORT_STACK);
 	dataset_lock(maps->page.dataset);
 	while (!err && maps->at < maps->end)
-		err = put_csv(&csv, &maps->page, maps->order[maps->at++], &scratch);
+		err = put_csv(&csv, &maps->page, maps->order[maps->at++], &frames);
 	dataset_unlock(maps->page.dataset);
 	return err ? err : reply_whole(reply, &buf);
 }
