@@ -111,7 +111,7 @@ static struct err *write_html(const struct gate *gate, const struct check_subjec
 {
 	cleanup(buf_deinit) struct buf said = BUF_EMPTY;
 	struct html_export html = gate->wanted->html;
-	const struct export_subject exported = {.html = &html};
+	const struct export_subject none = {0};
 	const struct style plain = {.width = TERMINAL_PAGE};
 	struct check_report report;
 
@@ -119,9 +119,9 @@ static struct err *write_html(const struct gate *gate, const struct check_subjec
 	check_report_add(&report, subject);
 	check_report_end(&report);
 	html.check = buf_string(&said);
-	return html.check
-		       ? exporter_write(exporter_find("html"), gate->wanted->html_output, &exported)
-		       : buf_finish(&said);
+	return html.check ? exporter_write(exporter_find("html"), gate->wanted->html_output, &none,
+					   &html)
+			  : buf_finish(&said);
 }
 
 /* What holds for the memory that was seen need not hold for all: no limit is known to hold. */

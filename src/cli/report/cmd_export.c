@@ -30,7 +30,8 @@ enum {
 	SYSROOT,
 	NODES,
 	SOURCES,
-	ANONYMOUS
+	ANONYMOUS,
+	BLOCKS
 };
 
 static const struct option_spec options_of_export[] = {
@@ -50,8 +51,8 @@ static const struct option_spec options_of_export[] = {
 	[MERGE] = {.name = "merge",
 		   .text = "all recordings, or those of a directory, as one: see report"},
 	[FOLD] = {.name = "fold",
-		  .text = "in a flame graph and collapsed stacks: frames that are not your own "
-			  "code are one, the call that your code made"},
+		  .text = "in formats of stacks: frames that are not your own code are one, the "
+			  "call that your code made"},
 	[BASELINE] = {.name = "baseline",
 		      .value = "BEFORE",
 		      .text = "what changed since that recording, or that moment, "
@@ -65,21 +66,25 @@ static const struct option_spec options_of_export[] = {
 	[BYTES] = {.name = "bytes", .text = "sizes in texts to the last digit"},
 	[DEBUG_SYMBOLS] = DEBUG_SYMBOLS_OPTION,
 	[SYSROOT] = SYSROOT_OPTION,
-	[NODES] = {.name = "nodes",
-		   .value = "N",
-		   .text = "in html: so many nodes of each flame graph, the widest",
-		   .standard = "20000"},
+	[NODES] =
+		{.name = "nodes",
+		 .value = "N",
+		 .text = "in html, speedscope and firefox: so many nodes of stacks, the widest; in "
+			 "firefox ten times as many allocations one by one, the largest",
+		 .standard = "20000"},
 	[SOURCES] = SOURCES_OPTION,
 	[ANONYMOUS] = {.name = "anonymous",
 		       .text = "in html: without paths (but for their last parts), arguments and "
 			       "the host's name"},
+	[BLOCKS] = {.name = "blocks", .text = "in csv: a row for each allocation"},
 };
 
-static const int exclusive[][2] = {{MERGE, BASELINE}, {SOURCES, ANONYMOUS}};
+static const int exclusive[][2] = {
+	{MERGE, BASELINE}, {SOURCES, ANONYMOUS}, {MERGE, BLOCKS}, {METRIC, BLOCKS}};
 
 /* What is exported, and how; the recording of `subject` is opened by it. */
 struct wanted {
-	const struct exporter *exporter;
+	const struct export_format *exporter;
 	const struct filter *filter; /* NULL: all blocks */
 	struct naming naming;        /* for the names of all recordings */
 	struct export_subject subject;
@@ -88,36 +93,19 @@ struct wanted {
 static struct err *write_out(const struct options *options, const struct wanted *wanted,
 			     const struct export_subject *subject)
 {
-	return exporter_write(wanted->exporter, options->values[OUTPUT], subject);
-}
-
-/* The part of a recording that is written: matching blocks, or their sums. */
-struct selection {
-	struct filter_match match;
-	struct filter_view view;
-};
-
-static void selection_deinit(struct selection *selection)
-{
-	filter_match_deinit(&selection->match);
-	filter_view_deinit(&selection->view);
+	return exporter_write(wanted->exporter, options->values[OUTPUT], subject, NULL);
 }
 
 static struct err *select_matching(const struct wanted *wanted, struct export_subject *subject,
-				   struct selection *selection)
+				   struct filter_view *view)
 {
 	struct err *err;
 
 	if (!wanted->filter)
 		return NULL;
-	if (wanted->exporter->of_blocks) {
-		subject->match = &selection->match;
-		return filter_match(wanted->filter, subject->recording, subject->symbolized,
-				    &selection->match);
-	}
-	err = filter_view_create(wanted->filter, subject->recording, subject->symbolized,
-				 &selection->view);
-	subject->recording = selection->view.recording;
+	err = filter_view_create(wanted->filter, subject->blocks, subject->symbolized, view);
+	subject->recording = view->recording;
+	subject->match = &view->match;
 	return err;
 }
 
@@ -125,17 +113,18 @@ static int export_one(const struct options *options, const struct wanted *wanted
 {
 	struct export_subject subject = wanted->subject;
 	cleanup(loaded_close) struct loaded loaded = {0};
-	cleanup(selection_deinit) struct selection selection = {0};
+	cleanup(filter_view_deinit) struct filter_view view = {0};
 	const char *path = options->operands[0];
-	bool blocks = wanted->filter || wanted->exporter->of_blocks;
+	bool blocks = wanted->filter || wanted->exporter->of_blocks ||
+		      wanted->exporter->with_blocks || subject.each_block;
 	struct err *err;
 
 	if (!(blocks ? loaded_open_filterable(path, &wanted->naming, &loaded)
 		     : loaded_open(path, &wanted->naming, &loaded)))
 		return CLI_FAILED;
-	subject.recording = loaded.recording;
+	subject.recording = subject.blocks = loaded.recording;
 	subject.symbolized = loaded.symbolized;
-	err = err_prefix(select_matching(wanted, &subject, &selection), "%s", path);
+	err = err_prefix(select_matching(wanted, &subject, &view), "%s", path);
 	if (!err)
 		err = write_out(options, wanted, &subject);
 	return cli_report_err(err);
@@ -146,23 +135,22 @@ static int export_page(const struct command *command, const struct options *opti
 		       const struct wanted *wanted)
 {
 	cleanup(buf_deinit) struct buf conditions = BUF_EMPTY;
-	struct export_subject subject = wanted->subject;
 	struct html_export html = {
 		.path = options->operands[0],
 		.debug_paths = options->many,
 		.sources = sources_option(options->values[SOURCES]),
 		.anonymous = options->values[ANONYMOUS] != NULL,
+		.nodes = wanted->subject.nodes,
 	};
 
-	if (!options_number(command, options, NODES, 1, HTML_FILE_NODES, &html.nodes))
-		return CLI_USAGE;
 	if (!debug_symbols_check(options))
 		return CLI_FAILED;
 	filter_options_put_query(&conditions, command, options);
 	html.conditions = buf_string(&conditions);
-	subject.html = &html;
-	return cli_report_err(html.conditions ? write_out(options, wanted, &subject)
-					      : buf_finish(&conditions));
+	return cli_report_err(html.conditions
+				      ? exporter_write(wanted->exporter, options->values[OUTPUT],
+						       &wanted->subject, &html)
+				      : buf_finish(&conditions));
 }
 
 static int export_merged(const struct options *options, const struct wanted *wanted)
@@ -228,7 +216,7 @@ static int export_change(const struct command *command, const struct options *op
 }
 
 /* Options that not all formats have a use for, and whether this one has. */
-static const struct option_spec *find_useless(const struct exporter *exporter,
+static const struct option_spec *find_useless(const struct export_format *exporter,
 					      const struct options *options)
 {
 	const struct {
@@ -236,14 +224,15 @@ static const struct option_spec *find_useless(const struct exporter *exporter,
 		bool used;
 	} special[] = {
 		{METRIC, exporter->of_metric},
-		{FOLD, exporter->of_metric},
+		{FOLD, exporter->of_stacks},
 		{MERGE, !exporter->of_blocks && !exporter->of_page && !exporter->of_process},
 		{BASELINE, exporter->of_diffs},
-		{SHOW, exporter->of_metric},
+		{SHOW, exporter->of_metric && exporter->of_diffs},
 		{BYTES, !exporter->of_page},
-		{NODES, exporter->of_page},
+		{NODES, exporter->of_nodes},
 		{SOURCES, exporter->of_page},
 		{ANONYMOUS, exporter->of_page},
+		{BLOCKS, strcmp(exporter->name, "csv") == 0},
 	};
 
 	for (size_t i = 0; i < ARRAY_COUNT(special); i++)
@@ -253,7 +242,7 @@ static const struct option_spec *find_useless(const struct exporter *exporter,
 }
 
 /* false: the format has no use for an option that was given; an error was printed. */
-static bool check_options(const struct exporter *exporter, const struct options *options)
+static bool check_options(const struct export_format *exporter, const struct options *options)
 {
 	const struct option_spec *useless = find_useless(exporter, options);
 
@@ -269,7 +258,7 @@ static bool check_options(const struct exporter *exporter, const struct options 
 }
 
 /* false: bytes that are no text would go to a terminal; an error was printed. */
-static bool check_output(const struct exporter *exporter, const struct options *options)
+static bool check_output(const struct export_format *exporter, const struct options *options)
 {
 	const char *path = options->values[OUTPUT];
 	bool text = !exporter->binary || (path && strcmp(path, "-") != 0) || !isatty(STDOUT_FILENO);
@@ -297,7 +286,7 @@ static int run_export(const struct command *command, const struct options *given
 {
 	struct options all = *given;
 	const struct options *options = &all;
-	const struct exporter *exporter = exporter_find(options->values[TO]);
+	const struct export_format *exporter = exporter_find(options->values[TO]);
 	cleanup(filter_destroy_at) struct filter *filter = NULL;
 	bool merge = options->values[MERGE] != NULL;
 	int show = DIFF_SHOW_LARGER;
@@ -305,6 +294,7 @@ static int run_export(const struct command *command, const struct options *given
 		.exporter = exporter,
 		.subject.exact = options->values[BYTES] != NULL,
 		.subject.fold = options->values[FOLD] ? TREE_FOLDED : TREE_WHOLE,
+		.subject.each_block = options->values[BLOCKS] != NULL,
 	};
 	int status;
 
@@ -315,6 +305,7 @@ static int run_export(const struct command *command, const struct options *given
 	    !options_operands(command, options, 1, merge ? INT32_MAX : 1,
 			      merge ? "a recording" : "one recording") ||
 	    !options_choice(command, options, SHOW, &show) ||
+	    !options_number(command, options, NODES, 1, HTML_FILE_NODES, &wanted.subject.nodes) ||
 	    !options_exclusive(command, options, exclusive, ARRAY_COUNT(exclusive)) ||
 	    !check_options(exporter, options) || !check_output(exporter, options) ||
 	    !output_spares(options, OUTPUT) || !check_anonymous(command, options) ||
@@ -335,9 +326,9 @@ static int run_export(const struct command *command, const struct options *given
 }
 
 /* " html: … flamegraph: …": +1 skips the first space. */
-#define EXPORTER(name, text, ...) " " #name ": " text
+#define EXPORTER(name, menu, ending, text, ...) " " #name ": " text
 static const char details[] =
-#include "cli/report/exporters.def"
+#include "report/export/exporters.def"
 	"\n\n"
 	"RECORDING@MOMENT is what was live then. Without a recording: your newest in the "
 	"working directory.";

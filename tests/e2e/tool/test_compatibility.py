@@ -219,7 +219,7 @@ def names_that_are_there(mallow, agent):
         yield f"{name} {' '.join(sorted(options[name]))}"
     for name in re.findall(r"^SETTING\((\w+)", (TOP / "src/settings/settings.def").read_text(), re.M):
         yield f"MALLOW_{name}"
-    for name in re.findall(r"^EXPORTER\((\w+)", (TOP / "src/cli/report/exporters.def").read_text(), re.M):
+    for name in re.findall(r"^EXPORTER\((\w+)", (TOP / "src/report/export/exporters.def").read_text(), re.M):
         yield f"export {name}"
     symbols = subprocess.run(["readelf", "--wide", "--dyn-syms", agent], capture_output=True, text=True, check=True).stdout
     yield from sorted(set(re.findall(r"\bmallow_api_\w+", symbols)))
