@@ -30,7 +30,7 @@ for (const [name, from] of Object.entries(COPIED)) copyFileSync(join(here, from)
 if (depfile) {
 	const made = [...Object.keys(COPIED), 'app.js', 'file.js', 'app.css', 'flame_worker.js'].map((name) => join(output, name));
 	const inputs = [...Object.values(COPIED), 'build.mjs', 'generate.mjs', 'package-lock.json',
-		'../src/server/routes/answer.def', '../src/analysis/filter/filter.def', ...Object.keys(metafile.inputs)]
+		'../src/server/routes/answer.def', '../src/analysis/filter/filter.def', '../src/report/export/exporters.def', ...Object.keys(metafile.inputs)]
 		.filter((name) => !name.startsWith('node_modules/'))
 		.map((name) => resolve(here, name).replace(/ /g, '\\ '));
 	writeFileSync(depfile, `${made[0]}: ${inputs.join(' ')}\n`);

@@ -51,11 +51,19 @@ const condition = ([, name, kind, value, choices, text]) => ({
 	name, kind, value, text, choices: choices ? choices.split(' ') : null,
 });
 
+/** A format that the menu offers; its traits are those of struct export_format that are set. */
+const format = ([name, text, ending, , ...traits]) => ({
+	name, text, ending,
+	ofMetric: traits.includes('.of_metric'),
+	ofBlocks: traits.includes('.of_blocks') || traits.includes('.of_page'),
+});
+
 const answers = ['ANSWER', 'REPORT'].flatMap((name) => rows('server/routes/answer.def', name)).map(answer);
 const conditions = rows('analysis/filter/filter.def', 'FILTER').map(condition);
-if (answers.length < 10 || conditions.length < 10) throw new Error('generate.mjs: a .def file was not understood');
+const formats = rows('report/export/exporters.def', 'EXPORTER').map(format).filter(({ text }) => text);
+if (formats.length < 5 || answers.length < 10 || conditions.length < 10) throw new Error('generate.mjs: a .def file was not understood');
 
-writeFileSync(output, `// Made by generate.mjs of answer.def and filter.def.
+writeFileSync(output, `// Made by generate.mjs of answer.def, filter.def and exporters.def.
 
 export interface Condition {
 	name: string;
@@ -67,5 +75,18 @@ export interface Condition {
 
 /** All conditions that allocations can be filtered by, in the order of docs/filter.md. */
 export const CONDITIONS: Condition[] = ${JSON.stringify(conditions, null, '\t')};
+
+export interface ExportFormat {
+	name: string;
+	text: string;
+	ending: string;
+	/** It shows one metric; the others have all of them. */
+	ofMetric: boolean;
+	/** Sums are not enough for it. */
+	ofBlocks: boolean;
+}
+
+/** What the server writes below /export, besides flame graphs. */
+export const EXPORTS: ExportFormat[] = ${JSON.stringify(formats, null, '\t')};
 
 ${answers.join('\n')}`);

@@ -1,72 +1,40 @@
 /*
- * /export/pprof, /export/collapsed, /export/svg and /export/csv: the sums of matching allocations,
- * site by site, as `mallow export --to` and `mallow report --csv` write them.
+ * /export/svg, and /export/FORMAT for the formats of exporters.def that have no route of their own:
+ * matching allocations as `mallow export --to` writes them.
  */
 #include <ctype.h>
 
 #include "analysis/diff/diff_tree.h"
 #include "analysis/filter/filtered.h"
-#include "analysis/trees/tree.h"
 #include "hosted/cleanup.h"
-#include "report/csv/csv_report.h"
-#include "report/export/collapsed.h"
+#include "hosted/file_name.h"
+#include "report/export/export_format.h"
 #include "report/export/flamegraph.h"
-#include "report/export/pprof.h"
 #include "report/words/format.h"
+#include "server/page/html_file.h"
 #include "server/routes/route.h"
 #include "server/data/selection.h"
 
-/* Writes a format. recording: what matches; names are those of the data set. */
-typedef struct err *site_writer(struct buf *buf, const struct recording *recording,
-				struct symbolized *symbolized, enum metric metric);
+/* What matches a request. Zeroed: empty. */
+struct matching {
+	struct selection *selection;
+	struct recording *filtered; /* NULL: all matches */
+};
 
-static struct err *write_pprof(struct buf *buf, const struct recording *recording,
-			       struct symbolized *symbolized, enum metric metric)
+static void matching_deinit(struct matching *matching)
 {
-	return pprof_write(buf, recording, symbolized, NULL); // it has all metrics
+	recording_close(matching->filtered);
+	selection_release(matching->selection);
 }
 
-static struct err *write_collapsed(struct buf *buf, const struct recording *recording,
-				   struct symbolized *symbolized, enum metric metric)
+/* If the request was refused, the reply says so. Call it under the lock. */
+static struct err *find_matching(struct request *request, struct reply *reply, struct matching *ret)
 {
-	cleanup(tree_destroy_at) struct tree *tree = NULL;
-	struct err *err = tree_create(recording, symbolized, metric, TREE_WHOLE, &tree);
+	struct err *err = request_select(request, reply, &ret->selection);
 
-	return err ? err : collapsed_write(buf, tree);
-}
-
-static struct err *write_svg(struct buf *buf, const struct recording *recording,
-			     struct symbolized *symbolized, enum metric metric)
-{
-	cleanup(tree_destroy_at) struct tree *tree = NULL;
-	struct err *err = tree_create(recording, symbolized, metric, TREE_WHOLE, &tree);
-
-	return err ? err : flamegraph_write(buf, recording, tree, metric, false);
-}
-
-static struct err *write_csv(struct buf *buf, const struct recording *recording,
-			     struct symbolized *symbolized, enum metric metric)
-{
-	const struct report_subject subject = {.recording = recording, .symbolized = symbolized};
-	struct csv_writer csv = {.buf = buf};
-
-	csv_words(&csv, CSV_REPORT_SITES);
-	return csv_report_write(&csv, &subject, NULL, metric, 0);
-}
-
-/*
- * *ret: what matches, or NULL if all does. If the request was refused, the reply says so. Call it
- * under the lock.
- */
-static struct err *filter_sites(struct request *request, struct reply *reply,
-				struct recording **ret)
-{
-	cleanup(selection_release_at) struct selection *selection = NULL;
-	struct err *err = request_select(request, reply, &selection);
-
-	if (err || !selection || !selection->bits)
+	if (err || !ret->selection || !ret->selection->bits)
 		return err;
-	return filtered_create(request->dataset->recording, &selection->match, ret);
+	return filtered_create(request->dataset->recording, &ret->selection->match, &ret->filtered);
 }
 
 /* The moment of a side, for people: the page sends nanoseconds. NULL: the whole run. */
@@ -110,53 +78,66 @@ static struct err *write_difference(struct request *const requests[DIFF_SIDES],
 static struct err *write_both(struct request *request, struct reply *reply, struct buf *buf)
 {
 	struct request *const requests[DIFF_SIDES] = {request->before, request};
-	struct recording *filtered[DIFF_SIDES] = {NULL};
+	struct matching matching[DIFF_SIDES] = {0};
 	struct diff_side sides[DIFF_SIDES];
 	struct err *err = NULL;
 
 	for (int i = 0; !err && !reply->status && i < DIFF_SIDES; i++) {
 		const struct dataset *dataset = requests[i]->dataset;
 
-		err = filter_sites(requests[i], reply, &filtered[i]);
-		sides[i] = (struct diff_side){filtered[i] ? filtered[i] : dataset->recording,
+		err = find_matching(requests[i], reply, &matching[i]);
+		sides[i] = (struct diff_side){matching[i].filtered ? matching[i].filtered
+								   : dataset->recording,
 					      dataset->symbolized, 1};
 	}
 	if (!err && !reply->status)
 		err = write_difference(requests, sides, buf);
 	for (int i = 0; i < DIFF_SIDES; i++)
-		recording_close(filtered[i]);
+		matching_deinit(&matching[i]);
 	return err;
 }
 
-static struct err *answer_sites(struct request *request, struct reply *reply, site_writer *writer)
+/* Writes what matches in a format. Call it under the lock. */
+static struct err *write_matching(struct request *request, struct reply *reply,
+				  const struct export_format *format, struct buf *buf)
 {
-	enum metric metric = (enum metric)request->choices[PARAMETER_SITE_METRIC];
-	cleanup(recording_close_at) struct recording *filtered = NULL;
+	const struct dataset *dataset = request->dataset;
+	cleanup(matching_deinit) struct matching matching = {0};
+	struct err *err = find_matching(request, reply, &matching);
+	const struct export_subject subject = {
+		.recording = matching.filtered ? matching.filtered : dataset->recording,
+		.blocks = dataset->recording,
+		.match = matching.filtered ? &matching.selection->match : NULL,
+		.symbolized = dataset->symbolized,
+		.metric = (enum metric)request->choices[PARAMETER_SITE_METRIC],
+		.nodes = HTML_FILE_NODES,
+	};
+
+	if (err || reply->status)
+		return err;
+	return reply_refuse_err(reply, format->write(buf, &subject));
+}
+
+static struct err *answer_export(struct request *request, struct reply *reply, const char *name)
+{
+	const struct export_format *format = export_format_find(name);
 	cleanup(buf_deinit) struct buf buf = BUF_EMPTY;
-	struct dataset *dataset = request->dataset;
 	struct err *err;
 
-	dataset_lock(dataset);
-	err = filter_sites(request, reply, &filtered);
+	dataset_lock(request->dataset);
+	err = write_matching(request, reply, format, &buf);
+	dataset_unlock(request->dataset);
 	if (!err && !reply->status)
-		err = writer(&buf, filtered ? filtered : dataset->recording, dataset->symbolized,
-			     metric);
-	dataset_unlock(dataset);
-	return err || reply->status ? err : reply_whole(reply, &buf);
-}
-
-struct err *route_site_pprof(struct request *request, struct reply *reply)
-{
-	struct err *err = answer_sites(request, reply, write_pprof);
-
-	// A profile is a compressed file already.
-	reply->packed = reply->status == 200;
+		err = reply_whole(reply, &buf);
+	// Such a file is compressed already.
+	reply->packed = format->compressed && reply->status == 200;
 	return err;
 }
 
-struct err *route_site_collapsed(struct request *request, struct reply *reply)
+/* The last part of the route's path is what exporters.def calls the format. */
+struct err *route_export(struct request *request, struct reply *reply)
 {
-	return answer_sites(request, reply, write_collapsed);
+	return answer_export(request, reply, file_name(request->route->path));
 }
 
 struct err *route_site_svg(struct request *request, struct reply *reply)
@@ -165,14 +146,9 @@ struct err *route_site_svg(struct request *request, struct reply *reply)
 	struct err *err;
 
 	if (!request->before)
-		return answer_sites(request, reply, write_svg);
+		return answer_export(request, reply, "flamegraph");
 	dataset_lock_both(request->dataset, request->before->dataset);
 	err = write_both(request, reply, &buf);
 	dataset_unlock_both(request->dataset, request->before->dataset);
 	return err || reply->status ? err : reply_whole(reply, &buf);
-}
-
-struct err *route_site_csv(struct request *request, struct reply *reply)
-{
-	return answer_sites(request, reply, write_csv);
 }

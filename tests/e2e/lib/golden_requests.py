@@ -111,6 +111,12 @@ TARGETS = {
                    f"/data/{LAMP}/export/svg/lamp.svg?b.id=last&show=larger"],
     "export_csv": ["/data/last/export/csv?metric=leaked&lifetime=only_leaked",
                    f"/data/{LAMP}/export/csv/lamp.csv?metric=temporary"],
+    "export_speedscope": ["/data/last/export/speedscope?metric=leaked&lifetime=only_leaked",
+                          f"/data/{LAMP}/export/speedscope/lamp.speedscope.json?metric=calls"],
+    "export_firefox": ["/data/last/export/firefox?size_min=100", f"/data/{LAMP}/export/firefox/lamp.firefox.json"],
+    "export_massif": ["/data/last/export/massif?function_regex=orders&to=20%", f"/data/{LAMP}/export/massif/lamp.massif"],
+    "export_callgrind": ["/data/last/export/callgrind", f"/data/{LAMP}/export/callgrind/lamp.callgrind?size_min=20"],
+    "export_dhat": ["/data/last/export/dhat?size_min=100", f"/data/{LAMP}/export/dhat/lamp.dhat.json"],
     "export_sums": [
         "/data/last/export/sums.csv",
         "/data/last/export/sums.csv?by=function&inclusive=true&sort_by=total&order=asc&skip=1&count=3",

@@ -60,8 +60,11 @@ def test_same_bytes_as_the_commands(serve, tool, recording, conditions):  # noqa
         assert asked("collapsed", metric=metric) == written("export", "--to", "collapsed", "--metric", metric)
         assert asked("svg", metric=metric) == written("export", "--to", "flamegraph", "--metric", metric)
         assert asked("csv", metric=metric) == written("report", "--csv", "--sort", metric)
+        assert asked("csv", metric=metric) == written("export", "--to", "csv", "--metric", metric)
+        assert asked("speedscope", metric=metric) == written("export", "--to", "speedscope", "--metric", metric)
     assert asked("csv/sites.csv") == asked("csv")
-    assert asked("pprof") == written("export", "--to", "pprof")
+    for form in ("pprof", "firefox", "massif", "callgrind", "dhat"):
+        assert asked(form) == written("export", "--to", form)
 
 
 def test_a_difference_has_both_sides(serve, tool, recording, program):  # noqa: F811

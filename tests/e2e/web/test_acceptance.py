@@ -199,7 +199,12 @@ def test_a_damaged_recording_is_shown_or_refused(browse, serve, mallow, recordin
     ("Flame graph (SVG)", ".svg", ["export", "--to", "flamegraph", "--metric", "leaked"]),
     ("Collapsed stacks", ".txt", ["export", "--to", "collapsed", "--metric", "leaked"]),
     ("pprof", ".pb.gz", ["export", "--to", "pprof"]),
-    ("heaptrack", ".heaptrack", ["export", "--to", "heaptrack"])])
+    ("heaptrack", ".heaptrack", ["export", "--to", "heaptrack"]),
+    ("speedscope", ".speedscope.json", ["export", "--to", "speedscope", "--metric", "leaked"]),
+    ("Firefox Profiler", ".firefox.json", ["export", "--to", "firefox"]),
+    ("massif", ".massif", ["export", "--to", "massif"]),
+    ("callgrind", ".callgrind", ["export", "--to", "callgrind"]),
+    ("DHAT", ".dhat.json", ["export", "--to", "dhat"])])
 def test_downloads_are_what_the_command_writes(page, tool, recording, tmp_path, what, ending, command):
     """Their readers read those: tests of exports."""
     page.cdp("Browser.setDownloadBehavior", behavior="allow", downloadPath=str(tmp_path))

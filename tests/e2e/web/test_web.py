@@ -288,7 +288,8 @@ def test_exports_are_those_of_the_server(page, server):
     page.click(".export > button")
     links = page.run("return [...document.querySelectorAll('.export a')].map((a) => a.href)")
     formats = {link.rsplit("/export/")[1].split("?")[0] for link in links if "/export/" in link}
-    assert formats == {"svg", "pprof", "collapsed", "sums.csv", "heaptrack", "html"}
+    assert formats == {"svg", "pprof", "collapsed", "sums.csv", "heaptrack", "html", "speedscope", "firefox", "massif",
+                       "callgrind", "dhat"}
     assert len(links) == len(formats) + 1  # the page's own answer, as JSON, is no export
     for link in links:
         target = link.removeprefix(page.origin)

@@ -1,5 +1,6 @@
 /* The bar above: what is shown, search, the metric, and what can be done with the view. */
 import { inFile } from '../api/file';
+import { EXPORTS } from '../api/generated';
 import { Menu, type MenuItem } from '../components/menu';
 import { Switch } from '../components/switch';
 import type { Metric } from '../state/place';
@@ -62,9 +63,7 @@ function ofServer(): MenuItem[] {
 		download(request(), '.json', 'Answer as JSON'),
 		rows ? download(rows, '.csv', 'Rows as CSV') : download(sitesTarget(), '.csv', 'Sites as CSV'),
 		stacks('svg', '.svg', 'Flame graph (SVG)'),
-		stacks('pprof', '.pb.gz', 'pprof'),
-		stacks('collapsed', '.txt', 'Collapsed stacks'),
-		...(merged.value ? [] : [stacks('heaptrack', '.heaptrack', 'heaptrack'), stacks('html', '.html', 'This page as one file')]),
+		...EXPORTS.filter((format) => !merged.value || !format.ofBlocks).map((format) => stacks(format.name, format.ending, format.text)),
 	];
 }
 

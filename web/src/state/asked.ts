@@ -1,5 +1,6 @@
 /* The question behind the view, as command, request and link. */
 import { type Params, target } from '../api/client';
+import { EXPORTS } from '../api/generated';
 import { commandOf } from '../text/command';
 import { merged } from './limits';
 import { measure } from './measure';
@@ -87,8 +88,8 @@ export const sitesTarget = (): string =>
 
 /* What files of stacks can weigh them by. */
 const EXPORTED = ['peak', 'leaked', 'total', 'calls', 'temporary'];
-/* Those that always have all of it. */
-const WHOLE = ['pprof', 'heaptrack', 'html'];
+/* Whether a file has all of it, whatever is shown. */
+const isWhole = (format: string): boolean => EXPORTS.some(({ name, ofMetric }) => name === format && !ofMetric);
 /* Pages of something else than allocations. */
 const OTHERS = ['mappings', 'mallopts', 'pools', 'errors', 'processes'];
 
@@ -101,7 +102,7 @@ function weight(): string {
 /** Where a file of the stacks of what is shown can be had. */
 export function exportTarget(format: string): string {
 	const flame = weight();
-	const metric = !WHOLE.includes(format) && EXPORTED.includes(flame) ? { metric: flame } : {};
+	const metric = !isWhole(format) && EXPORTED.includes(flame) ? { metric: flame } : {};
 	const both = format === 'svg' && isDifference.value;
 	return target(dataPath(`export/${format}`), { ...(both ? { ...conditions.value, show: place.value.view.show } : plainConditions.value), ...metric });
 }
@@ -113,7 +114,7 @@ export function exportDiffers(format: string): string {
 	const words = [];
 	if (OTHERS.includes(page)) words.push('the allocations');
 	if (isDifference.value && format !== 'svg') words.push('after alone');
-	if (!WHOLE.includes(format) && !EXPORTED.includes(weight())) words.push('by bytes at the peak');
-	if (!WHOLE.includes(format) && turned && (page === 'flame' || page === 'tree')) words.push('all functions and what they called');
+	if (!isWhole(format) && !EXPORTED.includes(weight())) words.push('by bytes at the peak');
+	if (!isWhole(format) && turned && (page === 'flame' || page === 'tree')) words.push('all functions and what they called');
 	return words.join(', ');
 }
