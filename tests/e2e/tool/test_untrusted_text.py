@@ -85,7 +85,7 @@ def commands(path):
     yield "trace", "dump", "--stacks", path
     for form in "text", "junit", "sarif", "github":
         yield "check", "--format", form, "--max-peak", "1", "--max-leaked", "1", path
-    for form in "collapsed", "flamegraph":
+    for form in "collapsed", "flamegraph", "speedscope", "firefox", "massif", "callgrind", "dhat", "csv":
         yield "export", "--to", form, path
     for name in texts():
         if "\0" not in name:
