@@ -15,7 +15,8 @@ void load_deinit(struct load *load)
 	load_streams_end(load);
 	vec_deinit(&load->thread_numbers);
 	vec_deinit(&load->thread_order);
-	chunk_index_deinit(&load->index);
+	if (!load->walk)
+		chunk_index_deinit(&load->index);
 	live_snapshot_deinit(&load->live);
 }
 
@@ -56,8 +57,10 @@ static struct err *read_streams(struct load *load)
 {
 	struct err *err = load_open_streams(load);
 
+	if (!err && load->walk)
+		err = load_walk_begin(load);
 	if (!err)
-		err = load_merge(load, UINT64_MAX);
+		err = load_merge(load, load->walk ? load->walk->until : UINT64_MAX);
 	if (!err)
 		err = load_culled_add(load);
 	if (!err && load->recording->facts.live)
@@ -288,7 +291,10 @@ struct err *load_begin(struct load *load, unsigned int needs)
 		err = load_header(load);
 	if (err)
 		return err;
-	err = chunk_index_build(source, &load->damage, &load->index);
+	if (load->walk)
+		load->index = *load->walk->index;
+	else
+		err = chunk_index_build(source, &load->damage, &load->index);
 	if (!err && load->header.flags & TRACE_LIVE)
 		err = live_load_begin(load, recording->blocks->store.wanted);
 	if (!err)
@@ -339,7 +345,16 @@ struct err *load_end(struct load *load)
 		forget(load);
 		err = read_streams(load);
 	}
+	if (!err && load->walk)
+		err = load_walk_end(load);
 	return err ? err : judge(load);
+}
+
+struct err *load_events(struct load *load)
+{
+	struct err *err = read_streams(load);
+
+	return err ? err : load_end(load);
 }
 
 /*
@@ -373,7 +388,5 @@ struct err *load_recording(struct recording *recording, const struct byte_source
 		return err;
 	if (recording->tables->index_stale)
 		err = want_all(&load);
-	if (!err)
-		err = read_streams(&load);
-	return err ? err : load_end(&load);
+	return err ? err : load_events(&load);
 }

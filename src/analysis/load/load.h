@@ -12,6 +12,7 @@
  *	load_merge.c    takes the events of all streams in order of time, pairs frees and blocks
  *	load_pool.c     records of the program's own pools
  *	load_watch.c    notes what only few views ask for
+ *	load_walk.c     tells a caller of each operation on a block
  *	load_finish.c   makes what views need from what was collected
  *	load_look.c     the same, while more is still to be collected
  */
@@ -21,6 +22,7 @@
 #include "analysis/blocks/block_times.h"
 #include "analysis/chunks/chunk_index.h"
 #include "analysis/live/live_snapshot.h"
+#include "analysis/load/load_walk.h"
 #include "analysis/load/stream_cursor.h"
 #include "analysis/load/tick_clock.h"
 #include "analysis/recording_data.h"
@@ -129,6 +131,7 @@ struct load {
 	VEC(uint32_t) thread_order;   /* the reverse, by number */
 	uint64_t taken_before;        /* all events before these ticks are taken */
 	bool late;                    /* a stream has a new event that should be among these */
+	struct load_walk *walk;       /* who is told of operations; NULL: nobody */
 	struct tick_clock clock;
 	uint64_t now;              /* the time of the event being taken; never goes back */
 	uint64_t last_ticks;       /* the latest time so far */
@@ -155,6 +158,8 @@ struct load {
 struct err *load_begin(struct load *load, unsigned int needs);
 struct err *load_open_streams(struct load *load);
 struct err *load_end(struct load *load);
+/* The three in a row, for a recording that is read at once. */
+struct err *load_events(struct load *load);
 void load_deinit(struct load *load);
 /* Tells the recording which state of the file it is of. */
 void load_note_file(struct load *load);
@@ -237,6 +242,16 @@ struct err *load_watch_operation(struct load *load);
 struct err *load_watch_suspect(struct load *load, uint32_t index, uint32_t thread,
 			       struct load_event *event, uint64_t address,
 			       const struct live_block *block);
+
+/*
+ * load_walk.c, with load->walk: the merge begins; it took an allocation, or a free; all was taken,
+ * and frames have their numbers. implicit_frees: how many there were before the operation.
+ */
+struct err *load_walk_begin(struct load *load);
+struct err *load_walk_allocated(struct load *load, uint32_t index, uint64_t implicit_frees);
+struct err *load_walk_freed(struct load *load, uint32_t index, const struct live_block *block,
+			    uint64_t implicit_frees);
+struct err *load_walk_end(struct load *load);
 
 /*
  * load_pool.c: a record of the program's own pools: when it is decoded (its text is copied), and

@@ -100,14 +100,18 @@ static struct err *take_free(struct load *load, uint32_t index, struct load_even
 	uint32_t thread = load_thread_number(load, event->thread);
 	struct recording *recording = load->recording;
 	struct heap_errors *errors = &recording->blocks->heap_errors;
+	uint64_t implicit_frees;
 	struct err *err;
 
 	*ret = NULL;
 	if (unlikely(trace_is_pool_record(event->event.kind)))
 		return load_pool(load, index, thread, event);
 	recording->facts.frees++;
+	implicit_frees = recording->blocks->store.implicit_frees;
 	err = block_store_free(&recording->blocks->store, &recording->sites, address, load->now,
 			       thread, ret);
+	if (unlikely(load->walk) && !err)
+		err = load_walk_freed(load, index, *ret, implicit_frees);
 	if (unlikely(load->free_stacks) && !err)
 		err = take_free_stack(load, index, event, *ret);
 	if (errors->wanted && !err) {
@@ -125,6 +129,7 @@ static struct err *take_allocation(struct load *load, uint32_t index, struct loa
 {
 	uint32_t thread = load_thread_number(load, event->thread);
 	struct recording *recording = load->recording;
+	uint64_t implicit_frees = recording->blocks->store.implicit_frees;
 	struct err *err;
 
 	err = load_event_stack(load, index, event);
@@ -133,6 +138,8 @@ static struct err *take_allocation(struct load *load, uint32_t index, struct loa
 	recording->facts.allocations++;
 	err = block_store_allocate(&recording->blocks->store, &recording->sites, &event->event,
 				   event->node, load->now, thread, event->tag);
+	if (unlikely(load->walk) && !err)
+		err = load_walk_allocated(load, index, implicit_frees);
 	if (recording->blocks->heap_errors.wanted)
 		recording->blocks->heap_errors.turns.items[thread]++;
 	if (unlikely(recording->blocks->watched) && !err)
@@ -172,6 +179,8 @@ static struct err *finish_realloc(struct load *load, uint32_t index, struct load
 
 	if (!err && old->number)
 		block_store_succeed(&load->recording->blocks->store, old);
+	if (unlikely(load->walk) && !err && old->number)
+		load->recording->blocks->store.latest->ticks = old->ticks;
 	return err;
 }
 
