@@ -1,10 +1,12 @@
 #include "analysis/names/anonymous.h"
 
 #include <ctype.h>
+#include <inttypes.h>
 #include <string.h>
 
 #include "analysis/recording_data.h"
 #include "hosted/file_name.h"
+#include "trace/checksum.h"
 
 /* The next '/' that is none of the function operator/; NULL: there is none. */
 static const char *next_slash(const char *text, const char *at)
@@ -35,6 +37,21 @@ void anonymous_put(struct buf *buf, const char *text)
 			last = at;
 	buf_put(buf, text, (size_t)(begin_of(text, first) - text));
 	buf_text(buf, last + 1);
+}
+
+void anonymous_put_function(struct buf *buf, const char *name, enum anonymity anonymity)
+{
+	if (anonymity == ANONYMITY_FULL)
+		buf_printf(buf, "f_%016" PRIx64, XXH64(name, strlen(name), 0));
+	else if (anonymity == ANONYMITY_PATHS)
+		anonymous_put(buf, name);
+	else
+		buf_text(buf, name);
+}
+
+bool anonymous_keeps(uint64_t field)
+{
+	return field == TRACE_PROCESS_EXECUTABLE || field == TRACE_PROCESS_AGENT;
 }
 
 void recording_anonymize(struct recording *recording)

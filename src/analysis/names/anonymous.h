@@ -9,6 +9,15 @@
 #include "analysis/recording.h"
 #include "hosted/buf.h"
 
+enum anonymity {
+	ANONYMITY_NONE,
+	ANONYMITY_PATHS, /* as above */
+	ANONYMITY_FULL,  /* names of functions, too, are hashes of them */
+};
+
+/* Whether a field of the process stays: the program, by its name alone, and our own version. */
+bool anonymous_keeps(uint64_t field);
+
 /*
  * Changes the recording's facts and modules. Names of frames are looked up by the paths of modules:
  * so first symbolized_anonymize(), if names are wanted.
@@ -21,5 +30,11 @@ void recording_anonymize(struct recording *recording);
  * text between two paths. The '/' of operator/ does not count.
  */
 void anonymous_put(struct buf *buf, const char *text);
+
+/*
+ * Writes the name of a function as it is shown then. A hash is the same in every recording, so two
+ * of them can be compared; who guesses a name can tell whether it is there.
+ */
+void anonymous_put_function(struct buf *buf, const char *name, enum anonymity anonymity);
 
 #endif

@@ -31,6 +31,7 @@ struct symbolized {
 	const struct plumbing *plumbing;   /* borrowed; NULL: the built-in list */
 	const char *program;               /* struct naming's, as the next one */
 	struct addr2line *addr2line;
+	bool stored;
 	struct symbols_section *section; /* NULL: the recording has no names */
 	struct symbols_jit jit;
 	bool jit_known;
@@ -131,6 +132,7 @@ struct err *symbolized_create(const struct recording *recording, const struct na
 	symbolized->plumbing = naming ? naming->plumbing : NULL;
 	symbolized->program = naming ? naming->program : NULL;
 	symbolized->addr2line = naming ? naming->addr2line : NULL;
+	symbolized->stored = naming && naming->stored;
 	*ret = steal(&symbolized);
 	return NULL;
 }
@@ -305,9 +307,9 @@ struct err *symbolized_symbols(struct symbolized *symbolized, uint32_t index,
 		err = find_in_section(symbolized, source, module, address, &found, &count);
 	if (!err && !count && recorded_frame_is_script(frame))
 		find_script(symbolized, frame, module, &found, &count);
-	else if (!err && !count && !bare)
+	else if (!err && !count && !bare && !symbolized->stored)
 		err = find_in_file(symbolized, source, module, address, &found, &count);
-	if (!err && !count && bare && frame->pc > TRACE_PC_LAST_SPECIAL)
+	if (!err && !count && bare && frame->pc > TRACE_PC_LAST_SPECIAL && !symbolized->stored)
 		err = find_jit(symbolized, address, &found, &count);
 	if (err)
 		return err;

@@ -27,6 +27,7 @@ struct naming {
 	/* The file to read for the program itself; NULL: the one that it ran from. */
 	const char *program;
 	struct addr2line *addr2line; /* has the program's names; NULL: its file has them */
+	bool stored;                 /* only names that the recording has: no file is read */
 };
 
 /* One line of a stack, as people read it. */

@@ -4,6 +4,7 @@
 
 #include "analysis/names/symbols_section.h"
 #include "hosted/cleanup.h"
+#include "hosted/file_name.h"
 #include "hosted/intern.h"
 #include "hosted/map.h"
 #include "hosted/vec.h"
@@ -27,6 +28,7 @@ struct packed_position {
 
 struct pack {
 	struct symbolized *symbolized;
+	enum anonymity anonymity;
 	struct intern names;
 	struct map numbers; /* from the address of an interned name to its number, from 1 */
 	VEC(struct packed_file) files;
@@ -71,11 +73,27 @@ static struct err *number_of(struct pack *pack, const char *text, uint64_t *ret)
 	return NULL;
 }
 
+/* The number of a function's name, or of a file's, as the recording may have it. */
+static struct err *number_of_function(struct pack *pack, const char *name, uint64_t *ret)
+{
+	cleanup(buf_deinit) struct buf shown = BUF_EMPTY;
+
+	if (!name || pack->anonymity == ANONYMITY_NONE)
+		return number_of(pack, name, ret);
+	anonymous_put_function(&shown, name, pack->anonymity);
+	return buf_string(&shown) ? number_of(pack, shown.data, ret) : err_no_memory();
+}
+
+static const char *shown_path(const struct pack *pack, const char *path)
+{
+	return path && pack->anonymity != ANONYMITY_NONE ? file_name(path) : path;
+}
+
 /* The key of a file: path and build id. NULL: no memory. */
 static const char *key_of(struct pack *pack, const struct recorded_module *module)
 {
 	cleanup(buf_deinit) struct buf key = BUF_EMPTY;
-	const char *path = symbolized_path(pack->symbolized, module);
+	const char *path = shown_path(pack, symbolized_path(pack->symbolized, module));
 
 	buf_put(&key, path, strlen(path) + 1);
 	buf_put(&key, module->build_id, module->build_id_size);
@@ -168,10 +186,10 @@ static struct err *put_symbols(struct pack *pack, const struct symbol *symbols, 
 	buf_varint(buf, count);
 	for (size_t i = 0; i < count; i++) {
 		uint64_t function, file;
-		struct err *err = number_of(pack, symbols[i].raw_function, &function);
+		struct err *err = number_of_function(pack, symbols[i].raw_function, &function);
 
 		if (!err)
-			err = number_of(pack, symbols[i].file, &file);
+			err = number_of(pack, shown_path(pack, symbols[i].file), &file);
 		if (err)
 			return err;
 		buf_varint(buf, function);
@@ -190,7 +208,8 @@ static struct err *put_module(struct pack *pack, const struct packed_file *file)
 	uint64_t path = 0;
 
 	if (module) {
-		struct err *err = number_of(pack, symbolized_path(pack->symbolized, module), &path);
+		const char *shown = shown_path(pack, symbolized_path(pack->symbolized, module));
+		struct err *err = number_of(pack, shown, &path);
 
 		if (err)
 			return err;
@@ -250,7 +269,7 @@ static struct err *pack_file(struct pack *pack, size_t first, size_t *end)
 		note = found ? found : note;
 	}
 	*end = i;
-	if (note) {
+	if (note && pack->anonymity == ANONYMITY_NONE) {
 		const struct symbol symbol = {.raw_function = note};
 		struct err *err = put_position(pack, file, SYMBOLS_NOTE, &last, &symbol, 1);
 
@@ -276,8 +295,15 @@ static struct err *put_all(const struct pack *pack, struct buf *ret)
 struct err *symbols_pack(struct symbolized *symbolized, recording_progress *progress,
 			 void *argument, struct buf *ret)
 {
+	return symbols_pack_anonymous(symbolized, ANONYMITY_NONE, progress, argument, ret);
+}
+
+struct err *symbols_pack_anonymous(struct symbolized *symbolized, enum anonymity anonymity,
+				   recording_progress *progress, void *argument, struct buf *ret)
+{
 	cleanup(pack_deinit) struct pack pack = {
 		.symbolized = symbolized,
+		.anonymity = anonymity,
 		.progress = progress,
 		.argument = argument,
 	};
