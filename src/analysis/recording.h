@@ -146,6 +146,7 @@ struct recording_facts {
 	 */
 	uint64_t cull_ns;
 	uint64_t culled_allocations, culled_bytes;
+	bool stripped; /* culled afterwards: only the peak is of all blocks. TRACE_CULL_ALL */
 	bool private_slots;
 	bool free_stacks; /* frees have stacks */
 	bool live;        /* no events: the table of a program in live mode, live_facts.h */
@@ -200,13 +201,16 @@ struct recording_facts {
 	bool peaks_added;              /* merged: the peak is a sum of peaks at different times */
 };
 
-/*
- * Whether the recording has the program's end: what was not freed then never was. Not if mallow
- * detached from it.
- */
+/* Whether the program went on after the recording: mallow detached from it, or it was cut. */
+static inline bool recording_facts_went_on(const struct recording_facts *facts)
+{
+	return facts->end_reason == TRACE_END_DETACHED || facts->end_reason == TRACE_END_CUT;
+}
+
+/* Whether the recording has the program's end: what was not freed then never was. */
 static inline bool recording_facts_have_end(const struct recording_facts *facts)
 {
-	return facts->ended && facts->end_reason != TRACE_END_DETACHED;
+	return facts->ended && !recording_facts_went_on(facts);
 }
 
 /* Whether something of it is missing: events that were lost, chunks that are not there or damaged.

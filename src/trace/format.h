@@ -53,6 +53,7 @@ enum trace_header_flags {
 	TRACE_FOREIGN = 256,       /* another's word: received, copied, attached to */
 	TRACE_HANDS_OVER = 512,    /* the program hands over calls of an allocator of its own */
 	TRACE_PYTHON_POOLS = 1024, /* blocks of Python's pools are recorded, not the pools */
+	TRACE_STRIPPED = 2048,     /* culled afterwards, by `mallow strip`: section 4.6 */
 };
 
 enum trace_state {
@@ -69,7 +70,11 @@ enum trace_end {
 	TRACE_END_NEXT = 5,     /* no longer written: a start opened the next recording */
 	TRACE_END_DETACHED = 6, /* with TRACE_ATTACHED: the program went on */
 	TRACE_END_SIGNAL = 7,   /* a signal ended the program, the status says which */
+	TRACE_END_CUT = 8, /* with TRACE_STRIPPED: the program went on, the recording was cut */
 };
+
+/* As cull_ns: all blocks that were freed are only counted. */
+#define TRACE_CULL_ALL UINT64_MAX
 
 /* In place of an exit status, which has eight bits: the writer has not learnt it. */
 #define TRACE_STATUS_UNKNOWN UINT32_MAX

@@ -156,7 +156,7 @@ static const char *unknown_sum(enum check check, const struct recording *recordi
 		return "a sample does not tell which calls are temporary";
 	// Culled calls are known by site only, not to a filter.
 	return facts->filtered && facts->cull_ns
-		       ? "with CULL, a filter does not tell which calls are temporary"
+		       ? "with CULL, or stripped, a filter does not tell which calls are temporary"
 		       : NULL;
 }
 

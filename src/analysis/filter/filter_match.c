@@ -361,7 +361,9 @@ static struct err *check_known(const struct filter *filter, const struct recordi
 		return err_create("%s: this is not known of a recording that lacks allocations, as "
 				  "with %s",
 				  filter->conditions[FILTER_TEMPORARY].name,
-				  facts->cull_ns ? "--cull" : "--sample");
+				  facts->stripped  ? "mallow strip"
+				  : facts->cull_ns ? "--cull"
+						   : "--sample");
 	return NULL;
 }
 

@@ -135,7 +135,11 @@ struct err *find_doubts(struct finding_search *search)
 	if (!err && facts->sample_mean)
 		err = doubt(search, FINDING_SAMPLED, FINDING_NUMBER_mean_bytes, facts->sample_mean,
 			    FINDING_NUMBER_mean_bytes, facts->sample_mean);
-	if (!err && facts->cull_ns)
+	if (!err && facts->stripped && facts->culled_allocations)
+		err = doubt(search, FINDING_STRIPPED, FINDING_NUMBER_calls,
+			    facts->culled_allocations, FINDING_NUMBER_calls,
+			    facts->culled_allocations);
+	else if (!err && facts->cull_ns && !facts->stripped)
 		err = doubt(search, FINDING_CULLED, FINDING_NUMBER_cull_ns, facts->cull_ns,
 			    FINDING_NUMBER_calls, facts->culled_allocations);
 	return err;

@@ -61,6 +61,7 @@ static void copy_facts(struct recording_facts *facts, const struct trace_header 
 	facts->attached = header->flags & TRACE_ATTACHED;
 	facts->sample_mean = header->sample_mean;
 	facts->cull_ns = header->cull_ns;
+	facts->stripped = header->flags & TRACE_STRIPPED;
 	facts->private_slots = header->flags & TRACE_PRIVATE_SLOTS;
 	facts->free_stacks = header->flags & TRACE_FREE_STACKS;
 	facts->live = header->flags & TRACE_LIVE;

@@ -30,6 +30,7 @@ static const char *const ends[] = {
 	[TRACE_END_FAST_EXIT] = "_exit",   [TRACE_END_EXEC] = "exec",
 	[TRACE_END_STOPPED] = "stopped",   [TRACE_END_NEXT] = "next_start",
 	[TRACE_END_DETACHED] = "detached", [TRACE_END_SIGNAL] = "signal",
+	[TRACE_END_CUT] = "cut",
 };
 
 static const char *text_or_null(const char *text)
@@ -66,7 +67,13 @@ static void put_process(struct json_writer *json, const struct recording_facts *
 	json_field_bool(json, "begun_by_start", facts->begun_by_start);
 	json_field_bool(json, "attached", facts->attached);
 	json_field_u64(json, "sample_bytes", facts->sample_mean);
-	json_field_double(json, "cull_s", (double)facts->cull_ns / 1e9);
+	json_field_bool(json, "stripped", facts->stripped);
+	if (facts->cull_ns == TRACE_CULL_ALL) {
+		json_key(json, "cull_s");
+		json_null(json);
+	} else {
+		json_field_double(json, "cull_s", (double)facts->cull_ns / 1e9);
+	}
 	json_field_text(json, "allocator",
 			facts->allocator < ARRAY_COUNT(allocators) ? allocators[facts->allocator]
 								   : "unknown");

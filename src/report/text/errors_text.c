@@ -160,7 +160,12 @@ static void put_culled(struct buf *buf, const struct style *style,
 {
 	const struct recording_facts *facts = recording_facts(recording);
 
-	if (facts->cull_ns)
+	if (facts->stripped)
+		style_printf(
+			buf, style, STYLE_DIM,
+			"\nThe recording is stripped: whether frees of blocks that are in sums "
+			"only were right is\nnot known.\n");
+	else if (facts->cull_ns)
 		style_printf(
 			buf, style, STYLE_DIM,
 			"\nBlocks that lived shorter than %s were culled: whether their frees "

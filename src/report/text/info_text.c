@@ -226,6 +226,16 @@ static void put_process(struct buf *buf, const struct recording *recording)
 	put_samples(buf, recording);
 }
 
+static void put_stripped(struct buf *buf, const struct recording_facts *facts, bool exact)
+{
+	buf_printf(buf, "  %-11s%s, %s: blocks that were freed ", "stripped",
+		   format_counted(facts->culled_allocations, "allocation", exact).text,
+		   format_bytes(facts->culled_bytes, exact).text);
+	if (facts->cull_ns != TRACE_CULL_ALL)
+		buf_printf(buf, "within %s ", format_time(facts->cull_ns).text);
+	buf_text(buf, "and not live at the peak\n");
+}
+
 static void put_events(struct buf *buf, const struct recording *recording, bool exact)
 {
 	const struct recording_facts *facts = recording_facts(recording);
@@ -244,7 +254,9 @@ static void put_events(struct buf *buf, const struct recording *recording, bool 
 		buf_printf(buf, ", %s of each by realloc",
 			   format_count(facts->reallocs, exact).text);
 	buf_char(buf, '\n');
-	if (facts->cull_ns)
+	if (facts->stripped && facts->culled_allocations)
+		put_stripped(buf, facts, exact);
+	else if (facts->cull_ns && !facts->stripped)
 		buf_printf(buf, "  %-11s%s, %s: blocks that lived shorter than %s\n", "culled",
 			   format_counted(facts->culled_allocations, "allocation", exact).text,
 			   format_bytes(facts->culled_bytes, exact).text,
@@ -322,7 +334,7 @@ static void put_complete(struct buf *buf, const struct style *style,
 		put_line(buf, "complete",
 			 facts->private_slots ? "no: the last records of each thread may be missing"
 					      : "up to where it was cut short");
-	if (facts->cull_ns && !facts->ended)
+	if (facts->cull_ns && !facts->stripped && !facts->ended)
 		buf_printf(buf, "  %-11swithout what was held back then: blocks younger than %s\n",
 			   "", format_time(facts->cull_ns).text);
 	summary_write_gaps(buf, style, recording);

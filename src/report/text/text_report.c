@@ -86,13 +86,26 @@ void text_report_title(struct buf *buf, const struct recording_facts *facts, siz
 	buf_text(buf, tail);
 }
 
+static void put_stripped(struct buf *buf, const struct style *style,
+			 const struct recording_facts *facts)
+{
+	buf_printf(buf, "  stripped: %s that were freed ",
+		   format_counted(facts->culled_allocations, "block", style->exact).text);
+	if (facts->cull_ns != TRACE_CULL_ALL)
+		buf_printf(buf, "within %s ", format_time(facts->cull_ns).text);
+	buf_printf(buf, "and not live at the peak are %s\n",
+		   facts->filtered ? "left out" : "in sums only");
+}
+
 void text_report_reservations(struct buf *buf, const struct style *style,
 			      const struct recording_facts *facts)
 {
 	if (facts->sample_mean)
 		buf_printf(buf, "  a sample, one in %s: all numbers are estimates\n",
 			   format_bytes(facts->sample_mean, style->exact).text);
-	if (facts->cull_ns)
+	if (facts->stripped && facts->culled_allocations)
+		put_stripped(buf, style, facts);
+	else if (facts->cull_ns && !facts->stripped)
 		buf_printf(buf, "  culled: %s that lived shorter than %s are %s\n",
 			   format_counted(facts->culled_allocations, "block", style->exact).text,
 			   format_time(facts->cull_ns).text,
@@ -216,7 +229,7 @@ static struct err *put_header(struct buf *buf, const struct style *style,
 		buf_printf(buf, "%s lost\n", format_counted(facts->lost, "event", true).text);
 	else if (facts->missing_chunks || facts->damaged_chunks)
 		buf_text(buf, "the recording has gaps\n");
-	else if (facts->cull_ns)
+	else if (facts->cull_ns && !facts->stripped)
 		buf_printf(buf, "blocks younger than %s then are missing\n",
 			   format_time(facts->cull_ns).text);
 	else if (facts->ended)

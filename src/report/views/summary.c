@@ -60,7 +60,7 @@ static void put_leaked(struct buf *buf, const struct style *style,
 		buf_printf(buf, "live then, in %s: may be no leaks\n", blocks.text);
 	else if (facts->writing)
 		buf_printf(buf, "live now, in %s not freed so far\n", blocks.text);
-	else if (facts->end_reason == TRACE_END_DETACHED)
+	else if (recording_facts_went_on(facts))
 		buf_printf(buf, "live at the end, in %s not freed by then\n", blocks.text);
 	else if (facts->complete)
 		buf_printf(buf, "live at the end, in %s never freed\n", blocks.text);
@@ -98,9 +98,9 @@ static void write_moment(struct buf *buf, const struct style *style,
 	put_label(buf, style, "leaked", format_bytes(sum->leaked_bytes, style->exact).text);
 	buf_printf(buf, "of that, in %s%s\n",
 		   format_counted(sum->leaked_blocks, "block", style->exact).text,
-		   facts->writing                            ? " not freed so far"
-		   : facts->end_reason == TRACE_END_DETACHED ? " not freed to the end"
-							     : " never freed");
+		   facts->writing                   ? " not freed so far"
+		   : recording_facts_went_on(facts) ? " not freed to the end"
+						    : " never freed");
 }
 
 void summary_write(struct buf *buf, const struct style *style, const struct recording *recording,
@@ -138,7 +138,7 @@ static const char *not_freed(const struct recording_facts *facts)
 		return "live then";
 	if (facts->live || facts->writing)
 		return "live now";
-	if (facts->end_reason == TRACE_END_DETACHED)
+	if (recording_facts_went_on(facts))
 		return "not freed by then";
 	if (facts->complete)
 		return "never freed";
@@ -256,6 +256,8 @@ static const char *end_without_status(const struct recording_facts *facts)
 				       : "recording stopped early by the agent";
 	case TRACE_END_DETACHED:
 		return "still running when mallow detached";
+	case TRACE_END_CUT:
+		return "a part: the program went on";
 	case TRACE_END_SIGNAL:
 		return NULL;
 	case TRACE_END_UNKNOWN:

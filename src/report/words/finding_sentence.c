@@ -257,6 +257,12 @@ static void put_doubt(const struct sentence *sentence)
 		put_bytes(sentence, FINDING_NUMBER_mean_bytes);
 		put_text(sentence, ": the numbers are estimates");
 		break;
+	case FINDING_STRIPPED:
+		put_count(sentence, FINDING_NUMBER_calls, "block");
+		put_text(sentence,
+			 " that were freed and not live at the peak are in sums only: the "
+			 "recording is stripped");
+		break;
 	default:
 		put_count(sentence, FINDING_NUMBER_calls, "block");
 		put_text(sentence, " that lived less than ");

@@ -16,13 +16,15 @@ export function doubts(): string[] {
 	if (file) lines.push(`This page is one file: single allocations, ranges and filters are not in it. The recording has them: mallow serve ${file.name}`);
 	if (shown.sample_bytes)
 		lines.push(`Numbers are estimates: one allocation in ${formatBytes(shown.sample_bytes)} was recorded (--sample).`);
-	if (shown.culled_allocations)
+	if (shown.stripped && shown.culled_allocations)
+		lines.push(`${formatCount(shown.culled_allocations)} blocks that were freed and not live at the peak are only counted (mallow strip).`);
+	else if (shown.culled_allocations && shown.cull_s !== null)
 		lines.push(`${formatCount(shown.culled_allocations)} blocks that lived less than ${formatTime(shown.cull_s * 1e9)} are only counted (--cull).`);
 	if (shown.lost) lines.push(`${formatCount(shown.lost)} events were lost: mallow info says why.`);
 	if (shown.damaged_chunks || shown.missing_chunks)
 		lines.push(`${shown.damaged_chunks + shown.missing_chunks} pieces of the file are damaged or missing: what was in them is not counted.`);
 	if (shown.attached) lines.push('mallow attached while the program ran: what it allocated before is not here.');
-	if (shown.end_reason === 'detached') lines.push('The program went on: what is not freed here may have been later.');
+	if (shown.end_reason === 'detached' || shown.end_reason === 'cut') lines.push('The program went on: what is not freed here may have been later.');
 	else if (shown.writing) lines.push('The program still runs: what is not freed yet may still be.');
 	else if (shown.ended && !shown.complete && !lines.length) lines.push("The recording's file was cut off: what was behind is not counted.");
 	else if (shown.core)

@@ -107,7 +107,7 @@ function usePeakOfRange(): void {
 }
 
 /* What is called so that was not freed: of a program that runs it may still be. */
-const unfreed = () => (liveTable.value ? LIVES_NOW : facts.value?.writing || facts.value?.end_reason === 'detached' ? 'not freed yet' : 'never freed');
+const unfreed = () => (liveTable.value ? LIVES_NOW : facts.value?.writing || facts.value?.end_reason === 'detached' || facts.value?.end_reason === 'cut' ? 'not freed yet' : 'never freed');
 
 export function Strip(props: { plotHeight: number; legend: boolean }) {
 	const host = useRef<HTMLDivElement>(null);
