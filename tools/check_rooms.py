@@ -42,10 +42,11 @@ ROOMS = {
     "ebpf/record": "base hosted trace symbols write cfi ebpf/bpf ebpf/target ebpf/hooks ebpf",
     "ebpf/kernel": "base hosted ebpf ebpf/bpf",
     "finish": "base hosted hosted/files trace symbols coredump analysis write",
+    "strip": "base hosted hosted/files trace symbols coredump analysis write",
     "stream": "base hosted hosted/files hosted/net trace symbols write",
     "report": "base hosted hosted/files trace symbols analysis",
     "server": "base hosted hosted/files hosted/net trace symbols analysis report",
-    "cli": "base hosted hosted/files hosted/net trace settings symbols stream coredump analysis finish "
+    "cli": "base hosted hosted/files hosted/net trace settings symbols stream coredump analysis finish strip "
            "report server ebpf ebpf/bpf ebpf/target ebpf/hooks ebpf/kernel ebpf/record write",
     "agent/unwind": "base cfi",
     "launcher": "base",

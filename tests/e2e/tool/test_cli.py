@@ -119,7 +119,7 @@ def test_help_lists_what_exists(mallow, tmp_path):
     commands = re.findall(r"^  ((?:[a-z]+ )+) +\S", overview.stdout, re.M)
     commands = [command.strip() for command in commands]
     assert commands == ["run", "live", "top", "attach", "memleak", "report", "diff", "export", "check", "serve", "gather", "core", "info", "finish",
-                        "trace dump"]
+                        "strip", "trace dump"]
     for command in commands:
         run = mallow_run(mallow, *command.split(), "--help")
         assert run.returncode == 0 and run.stderr == ""
@@ -919,7 +919,7 @@ def test_pager(mallow, made):  # noqa: F811
 def test_bash_completion(mallow):
     script = made_from_tables(mallow, "mallow.bash")
     assert completions(script, "mallow", "") == ["run", "live", "top", "attach", "memleak", "report", "diff", "export", "check",
-                                                 "serve", "gather", "core", "info", "finish", "trace", "help", "--help", "--version"]
+                                                 "serve", "gather", "core", "info", "finish", "strip", "trace", "help", "--help", "--version"]
     assert completions(script, "mallow", "help", "re") == ["report"]
     assert completions(script, "mallow", "trace", "") == ["dump"]
     assert completions(script, "mallow", "report", "--to") == ["--top", "--to"]
