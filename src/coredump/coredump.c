@@ -193,6 +193,7 @@ struct err *coredump_open(const char *name, int fd, struct coredump **ret, char 
 	uint8_t head[HEAD];
 	ssize_t got;
 	struct err *err;
+	bool whole;
 
 	*recording = NULL;
 	if (!coredump)
@@ -201,15 +202,17 @@ struct err *coredump_open(const char *name, int fd, struct coredump **ret, char 
 	if (got < 0)
 		return err_create_errno(errno, "%s", name);
 	kind = decompressed_kind(head, (size_t)got);
-	err = decompressed_open(name, fd, &coredump->fd);
+	err = decompressed_open(name, fd, &coredump->fd, &whole);
 	if (err)
 		return err;
 	if (coredump->fd >= 0)
 		fd = coredump->fd;
 	got = pread(fd, head, sizeof(head), 0);
 	if (got < 0 || !core_image_is_elf(head, (size_t)got))
-		return err_create("'%s' is no recording: it is %s data with no core dump in it",
-				  name, decompressed_name(kind));
+		return err_create("'%s' is no recording: it is %s data with no core dump "
+				  "or known profile in it%s",
+				  name, decompressed_name(kind),
+				  whole ? "" : ", and is cut short or damaged");
 	err = core_image_read_elf(name, fd, &coredump->image);
 	if (!err)
 		err = find_table(coredump, recording);

@@ -4,7 +4,7 @@
  * program, nothing had to be written.
  *
  * A core dump is read where the table's pages are, never as a whole. One that is compressed (zstd,
- * lz4, gzip) is decompressed into a file without a name first.
+ * lz4, gzip, xz) is decompressed into a file without a name first.
  */
 #ifndef MALLOW_COREDUMP_COREDUMP_H
 #define MALLOW_COREDUMP_COREDUMP_H

@@ -418,6 +418,7 @@ const struct command_body command_core = {
 		"Of each site: its part of all live bytes, its bytes, the sizes of its blocks by "
 		"address, and the stack, innermost function first.\n\n"
 		"A number in place of CORE is a process whose core dump systemd-coredump has "
-		"stored. Dumps compressed by zstd, lz4 or gzip are read as they are. PROGRAM is "
+		"stored. Dumps compressed by zstd, lz4, gzip or xz are read as they are. PROGRAM "
+		"is "
 		"the file to take names from, if it is not where it ran.",
 };
