@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "base/first_where.h"
+#include "cfi/abi.h"
 #include "cfi/eh_frame.h"
 #include "ebpf/arch/probe_place.h"
 
@@ -58,7 +59,7 @@ const struct fde_range *fde_ranges_find(const struct fde_ranges *ranges, uint64_
 bool image_code_init(struct image_code *code, const struct elf_image *image)
 {
 	*code = (struct image_code){.image = image};
-	return load_segments_read(image->fd, NULL, 0, &code->segments);
+	return load_segments_read(image->fd, NULL, 0, ARCH_ELF_MACHINE, &code->segments);
 }
 
 void image_code_deinit(struct image_code *code)

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "ebpf/target/load_segments.h"
+#include "symbols/load_segments.h"
 #include "hosted/vec.h"
 #include "symbols/elf_image.h"
 

@@ -2,7 +2,8 @@
 
 #include <string.h>
 
-#include "ebpf/target/load_segments.h"
+#include "symbols/load_segments.h"
+#include "cfi/abi.h"
 #include "hosted/cleanup.h"
 #include "symbols/elf_image.h"
 
@@ -44,7 +45,7 @@ static struct err *look_into(const struct target *target, const struct target_sp
 	if (err)
 		return err;
 	value = exported_address(image, "_dl_debug_state");
-	if (value && load_segments_read(module->fd, NULL, 0, &segments) &&
+	if (value && load_segments_read(module->fd, NULL, 0, ARCH_ELF_MACHINE, &segments) &&
 	    load_segments_offset(&segments, value, &ret->file_offset, &left)) {
 		ret->found = true;
 		ret->module = span->module;

@@ -10,8 +10,9 @@
 #include <sys/uio.h>
 
 #include "base/first_where.h"
-#include "ebpf/target/load_segments.h"
+#include "symbols/load_segments.h"
 #include "ebpf/target/process_check.h"
+#include "cfi/abi.h"
 #include "hosted/cleanup.h"
 #include "hosted/proc.h"
 #include "symbols/elf_image.h"
@@ -177,7 +178,7 @@ static struct err *module_open(const struct target *target, const struct proc_ma
 
 	if (err || *answer != MODULE_IS)
 		return err;
-	if (!load_segments_read(fd, NULL, 0, &segments)) {
+	if (!load_segments_read(fd, NULL, 0, ARCH_ELF_MACHINE, &segments)) {
 		*answer = MODULE_IS_NONE;
 		return NULL;
 	}
@@ -278,7 +279,8 @@ static void set_bias(struct look *look, const struct proc_mapping *mapping,
 	struct target_module *module = &look->target->modules.items[span->module];
 	uint64_t address;
 
-	if (load_segments_read(module->fd, module->memory, module->memory_size, segments) &&
+	if (load_segments_read(module->fd, module->memory, module->memory_size, ARCH_ELF_MACHINE,
+			       segments) &&
 	    load_segments_address(segments, mapping->offset, &address))
 		span->bias = mapping->start - address;
 	else

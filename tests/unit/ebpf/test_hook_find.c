@@ -10,7 +10,7 @@
 
 #include "ebpf/hooks/hook_find.h"
 #include "allocators/function_names.h"
-#include "ebpf/target/load_segments.h"
+#include "symbols/load_segments.h"
 #include "trace/format.h"
 
 #define FUNCTION(name, code)                                                                       \
@@ -94,7 +94,7 @@ static uint64_t probe_address(const struct target *target, const struct hooks *h
 
 		if (strcmp(hook->name, name) != 0 || HOOK_WHERE_OF(hook->cookie) != where)
 			continue;
-		assert_true(load_segments_read(target->modules.items[hook->module].fd, NULL, 0,
+		assert_true(load_segments_read(target->modules.items[hook->module].fd, NULL, 0, 0,
 					       &segments));
 		for (size_t j = 0; j < target->spans.count; j++) {
 			const struct target_span *span = &target->spans.items[j];

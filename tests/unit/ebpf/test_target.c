@@ -15,7 +15,7 @@
 
 #include "../check.h"
 
-#include "ebpf/target/load_segments.h"
+#include "symbols/load_segments.h"
 #include "ebpf/target/target.h"
 #include "hosted/proc.h"
 
@@ -92,7 +92,7 @@ static void segments(void **state)
 	assert_false(load_segments_have_code(&segments, 0x201000, 0x205000));
 	assert_false(load_segments_have_code(&segments, 0x202000, 0x206000));
 	assert_false(load_segments_have_code(&segments, 0x200000, 0x201000));
-	assert_false(load_segments_read(-1, "\177ELF", 4, &(struct load_segments){0}));
+	assert_false(load_segments_read(-1, "\177ELF", 4, 0, &(struct load_segments){0}));
 }
 
 /* Each object that the loader knows has its bias. */
@@ -233,7 +233,7 @@ static void deleted_file(void **state)
 
 	if (geteuid())
 		skip(); // without capabilities nobody can open it
-	assert_true(load_segments_read(fd, NULL, 0, &own));
+	assert_true(load_segments_read(fd, NULL, 0, 0, &own));
 	while (!own.list[i].executable)
 		i++;
 

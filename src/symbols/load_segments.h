@@ -1,12 +1,12 @@
 /*
- * The loadable segments of a program or library for this machine (ELF's PT_LOAD): which part of the
+ * The loadable segments of a program or library (ELF's PT_LOAD): which part of the
  * file belongs at which address.
  *
  *	file     | 0 ……… 0x26000 ……… 0x17c000 … |
  *	address  | 0 ……… 0x26000 ……… 0x17d000 … |   of the file; in a process the bias is added
  */
-#ifndef MALLOW_EBPF_TARGET_LOAD_SEGMENTS_H
-#define MALLOW_EBPF_TARGET_LOAD_SEGMENTS_H
+#ifndef MALLOW_SYMBOLS_LOAD_SEGMENTS_H
+#define MALLOW_SYMBOLS_LOAD_SEGMENTS_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -25,10 +25,11 @@ struct load_segments {
 };
 
 /*
- * Reads them from a file, or from an image in memory if memory is not NULL. false: it is no
- * ELF file of this machine, or has none.
+ * Reads them from a file, or from an image in memory if memory is not NULL. machine: as ELF's
+ * e_machine; 0: any. false: it is no 64-bit little-endian ELF file of that machine, or has none.
  */
-bool load_segments_read(int fd, const void *memory, size_t size, struct load_segments *ret);
+bool load_segments_read(int fd, const void *memory, size_t size, uint32_t machine,
+			struct load_segments *ret);
 
 /*
  * The address of what the file has at that offset, which is a multiple of the page size, as that of

@@ -1,10 +1,9 @@
-#include "ebpf/target/load_segments.h"
+#include "symbols/load_segments.h"
 
 #include <elf.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "cfi/abi.h"
 #include "hosted/page_size.h"
 
 static bool read_at(int fd, const void *memory, size_t size, uint64_t offset, void *into,
@@ -19,20 +18,22 @@ static bool read_at(int fd, const void *memory, size_t size, uint64_t offset, vo
 	return true;
 }
 
-static bool is_for_us(const Elf64_Ehdr *header)
+static bool is_for(const Elf64_Ehdr *header, uint32_t machine)
 {
 	return memcmp(header->e_ident, ELFMAG, SELFMAG) == 0 &&
 	       header->e_ident[EI_CLASS] == ELFCLASS64 && header->e_ident[EI_DATA] == ELFDATA2LSB &&
-	       header->e_machine == ARCH_ELF_MACHINE && header->e_phentsize == sizeof(Elf64_Phdr);
+	       (!machine || header->e_machine == machine) &&
+	       header->e_phentsize == sizeof(Elf64_Phdr);
 }
 
-bool load_segments_read(int fd, const void *memory, size_t size, struct load_segments *ret)
+bool load_segments_read(int fd, const void *memory, size_t size, uint32_t machine,
+			struct load_segments *ret)
 {
 	struct load_segments segments = {0};
 	Elf64_Ehdr header;
 	Elf64_Phdr segment;
 
-	if (!read_at(fd, memory, size, 0, &header, sizeof(header)) || !is_for_us(&header))
+	if (!read_at(fd, memory, size, 0, &header, sizeof(header)) || !is_for(&header, machine))
 		return false;
 	for (uint64_t i = 0; i < header.e_phnum && segments.count < LOAD_SEGMENTS_MAX; i++) {
 		if (!read_at(fd, memory, size, header.e_phoff + i * sizeof(segment), &segment,
