@@ -13,6 +13,7 @@
 #include "hosted/cleanup.h"
 #include "hosted/vec.h"
 #include "trace/chunk_check.h"
+#include "write/sealed_chunk.h"
 
 #define SLOT_SIZE                                                                                  \
 	((uint32_t)((sizeof(struct trace_chunk) + RECORD_STREAM_CHUNK + TRACE_TRAILER_SIZE +       \
@@ -303,6 +304,29 @@ void recording_file_fact(struct recording_file *file, uint32_t stream,
 	for (size_t i = 0; i < fact->count && count < FIELDS_MAX; i++)
 		fields[count++] = fact->fields[i];
 	record_stream_fact(&slot->stream, fact->kind, fields, count, fact->text, fact->size);
+}
+
+void recording_file_add_chunk(struct recording_file *file, enum trace_chunk_kind kind,
+			      const void *data, size_t size)
+{
+	static const uint8_t storage = TRACE_STORAGE_RAW;
+	const struct trace_chunk like = {.stream = TRACE_NO_STREAM};
+
+	file->sealed.size = 0;
+	sealed_chunk_put(&file->sealed, kind, &like, &storage, sizeof(storage), data, size);
+	if (file->sealed.failure)
+		fail(file, err_no_memory());
+	else
+		write_at(file, file->end, file->sealed.data, file->sealed.size);
+	file->end += file->sealed.size;
+}
+
+void recording_file_amend(struct recording_file *file, const struct trace_header *header)
+{
+	file->header.pid = header->pid;
+	file->header.flags = header->flags;
+	file->header.start_realtime_ns = header->start_realtime_ns;
+	write_at(file, 8, (const uint8_t *)&file->header + 8, sizeof(file->header) - 8);
 }
 
 struct err *recording_file_flush(struct recording_file *file,

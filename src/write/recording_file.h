@@ -71,6 +71,16 @@ struct recording_fact {
 void recording_file_fact(struct recording_file *file, uint32_t stream,
 			 const struct recording_fact *fact);
 
+/*
+ * Adds a chunk of section 9, whose content is data. It is there with the next flush; size: at most
+ * 1 GiB.
+ */
+void recording_file_add_chunk(struct recording_file *file, enum trace_chunk_kind kind,
+			      const void *data, size_t size);
+
+/* Sets pid, flags and start_realtime_ns anew, of which the writer learns late. */
+void recording_file_amend(struct recording_file *file, const struct trace_header *header);
+
 /* Commits all that was written, and these losses (section 7). */
 struct err *recording_file_flush(struct recording_file *file,
 				 const uint64_t losses[TRACE_LOSS_COUNTERS]);

@@ -1,6 +1,6 @@
 /*
  * Reads the names of frames that a finished recording has: docs/trace-format.md, section "symbols".
- * symbols_pack.c writes them.
+ * write/symbols_writer.h writes them.
  *
  *	strings    each once, ended by NUL; referred to by number from 1, 0 is none
  *	modules    a path and a build id each, and the addresses in its file that have names:
@@ -13,20 +13,7 @@
 
 #include "hosted/err.h"
 #include "symbols/symbolizer.h"
-
-#define SYMBOLS_VERSION 1
-
-/*
- * The position of a module's note, an address at which no code lies: its symbol's name is the note.
- * Readers that do not know it never ask for that address.
- */
-#define SYMBOLS_NOTE UINT64_MAX
-
-/* Kinds of modules. */
-enum symbols_module_kind {
-	SYMBOLS_NO_MODULE = 0, /* code made at run time; addresses are the process's */
-	SYMBOLS_FILE = 1,      /* addresses in the file */
-};
+#include "write/symbols_writer.h"
 
 struct symbols_section;
 
