@@ -31,8 +31,9 @@ ROOMS = {
     "hosted/net": "base hosted",
     "symbols": "base hosted hosted/files allocators",
     "write": "base hosted trace",
+    "import": "base hosted hosted/files trace symbols write",
     "coredump": "base hosted hosted/files trace",
-    "analysis": "base hosted hosted/files trace symbols coredump",
+    "analysis": "base hosted hosted/files trace symbols coredump write import",
     "ebpf/arch": "base cfi allocators",
     "ebpf/bpf": "base cfi allocators ebpf/arch",
     "ebpf/target": "base hosted symbols cfi ebpf/arch",
@@ -47,7 +48,7 @@ ROOMS = {
     "report": "base hosted hosted/files trace symbols analysis",
     "server": "base hosted hosted/files hosted/net trace symbols analysis report",
     "cli": "base hosted hosted/files hosted/net trace settings symbols stream coredump analysis finish strip "
-           "report server ebpf ebpf/bpf ebpf/target ebpf/hooks ebpf/kernel ebpf/record write",
+           "report server ebpf ebpf/bpf ebpf/target ebpf/hooks ebpf/kernel ebpf/record write import",
     "agent/unwind": "base cfi",
     "launcher": "base",
 }
@@ -67,10 +68,11 @@ CYCLES = {"agent/hooks/hooks.c", "cli/command/command.c", "server/routes/route.c
 LIBRARY = "agent/ground/libc.c"
 # Single headers that a room may use although it may not use their room. The agent makes every
 # system call through its one list of them, and its unwinder reads /proc/self/maps. The launcher has no C library, either. What the program
-# unmaps goes in pages of the kernel's.
+# unmaps goes in pages of the kernel's. Names are written as struct symbol has them.
 HEADERS = {
     "agent/unwind": {"agent/arch/syscall.h", "agent/arch/machine.h"},
     "launcher": {"agent/arch/syscall.h"},
+    "write": {"symbols/symbolizer.h"},
 }
 # These rooms would make sense in a program that is no profiler.
 GENERAL = {"base", "hosted", "hosted/files", "hosted/net"}

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/aggregate/aggregate.h"
 #include "base/compiler.h"
 #include "hosted/cleanup.h"
 #include "hosted/map.h"
@@ -51,6 +52,16 @@ static bool copy_strings(struct arena *arena, struct recording_facts *facts)
 			return false;
 	}
 	facts->environment = NULL; // lists do not show it
+	if (facts->aggregate) {
+		// What it knows; its moments stay with the recording.
+		struct aggregate *known = arena_alloc(arena, sizeof(*known));
+
+		if (!known)
+			return false;
+		*known = (struct aggregate){.known = facts->aggregate->known,
+					    .peak_is_live = facts->aggregate->peak_is_live};
+		facts->aggregate = known;
+	}
 	facts->arguments = copy_arguments(arena, facts->arguments);
 	return facts->arguments;
 }

@@ -151,14 +151,17 @@ struct recording_facts {
 	bool free_stacks; /* frees have stacks */
 	bool live;        /* no events: the table of a program in live mode, live_facts.h */
 	const struct coredump_facts *core; /* the table comes from a core dump; NULL: no */
-	bool finished;                     /* rewritten by `mallow finish` */
-	bool compressed;                   /* all or some of its events are compressed */
-	bool ended;                        /* the agent closed the recording */
-	bool alive;                        /* its process lives, on this machine */
-	bool writing;                      /* alive, and not ended */
-	bool complete;                     /* ended, nothing is damaged, no events are lost */
-	bool filtered; /* sites and sums are of some of the blocks: filtered.h */
-	bool watched;  /* `mallow run` sampled its memory, too, and waited for its end */
+	bool imported; /* it was made of the file of another profiler, which agent_version names */
+	/* It has sums alone, of stacks, and no blocks: aggregate.h. NULL: no. */
+	const struct aggregate *aggregate;
+	bool finished;   /* rewritten by `mallow finish` */
+	bool compressed; /* all or some of its events are compressed */
+	bool ended;      /* the agent closed the recording */
+	bool alive;      /* its process lives, on this machine */
+	bool writing;    /* alive, and not ended */
+	bool complete;   /* ended, nothing is damaged, no events are lost */
+	bool filtered;   /* sites and sums are of some of the blocks: filtered.h */
+	bool watched;    /* `mallow run` sampled its memory, too, and waited for its end */
 	/* Its claims are another machine's or user's: it was received, or copied for that user. */
 	bool foreign;
 	bool python_pools; /* blocks of Python's pools are recorded, not the pools */

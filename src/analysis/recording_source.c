@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "coredump/turned.h"
+#include "import/import.h"
 
 void recording_source_close(struct recording_source *source)
 {
@@ -57,13 +58,30 @@ static struct err *open_core(const char *path, struct recording_source *source)
 	return NULL;
 }
 
+/* Reads the file of another profiler, in place of which the source has what it becomes. */
+static struct err *open_import(const char *path, struct recording_source *source)
+{
+	const struct import_file file = {path, source->file.fd};
+	int imported;
+	struct err *err = import_open(&file, 1, &imported);
+
+	if (err)
+		return err;
+	byte_source_close(&source->file);
+	return byte_source_take(path, imported, &source->file);
+}
+
 static struct err *open_file(const char *path, struct recording_source *source)
 {
+	const char *format = NULL;
 	bool core;
 	struct err *err = byte_source_open(path, &source->file);
 
 	if (!err)
-		err = coredump_is(path, source->file.fd, &core);
+		err = import_format(&(struct import_file){path, source->file.fd}, &format);
+	if (err || format)
+		return err ? err : open_import(path, source);
+	err = coredump_is(path, source->file.fd, &core);
 	if (err || core)
 		return err ? err : open_core(path, source);
 	return settle_order(source);

@@ -1,7 +1,8 @@
 /*
- * The bytes of a recording by the path that a user gave: a recording's own, or a core dump's. A
- * core dump has the live table of its program in it; or, if that was being recorded (mallow run),
- * the path of the recording, which is opened in its place.
+ * The bytes of a recording by the path that a user gave: a recording's own, a core dump's, or those
+ * that a file of another profiler becomes (src/import). A core dump has the live table of its
+ * program in it; or, if that was being recorded (mallow run), the path of the recording, which is
+ * opened in its place.
  */
 #ifndef MALLOW_ANALYSIS_RECORDING_SOURCE_H
 #define MALLOW_ANALYSIS_RECORDING_SOURCE_H

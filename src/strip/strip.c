@@ -67,6 +67,9 @@ static struct err *check(const struct strip *strip)
 				     "is nothing to strip");
 	if (wants_all(options))
 		return NULL;
+	if (header->flags & TRACE_AGGREGATE)
+		return refuse(strip, "has sums of stacks alone: there is nothing to strip "
+				     "(--threshold 0 copies it)");
 	// What a block of a sample stands for depends on how many were recorded before it.
 	if (header->sample_mean)
 		return refuse(strip, "is a sample: it is small, and its estimates need all of its "

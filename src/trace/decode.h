@@ -149,6 +149,11 @@ struct decode_event {
 			struct decode_text object, name, symbol;
 		} unseen;
 		struct {
+			uint64_t stack;              /* id; 0: of all stacks together */
+			uint64_t known;              /* bits of enum trace_sum */
+			uint64_t values[TRACE_SUMS]; /* 0 where not known */
+		} sum;
+		struct {
 			uint64_t functions, refused;
 			struct decode_text object, name, why;
 		} patched;

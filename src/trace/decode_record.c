@@ -82,6 +82,15 @@ static void take_patched(struct cursor *body, struct decode_event *event)
 	event->patched.why = take_ended_text(body);
 }
 
+static void take_sum(struct cursor *body, struct decode_event *event)
+{
+	event->sum.stack = cursor_varint(body);
+	event->sum.known = cursor_varint(body);
+	// Those of a later version stand behind.
+	for (unsigned int i = 0; i < TRACE_SUMS; i++)
+		event->sum.values[i] = event->sum.known >> i & 1 ? cursor_varint(body) : 0;
+}
+
 static void take_memory(struct cursor *body, struct decode_event *event)
 {
 	event->memory.virtual_size = cursor_varint(body);
@@ -217,6 +226,9 @@ static bool take_timed(struct cursor *body, struct decode_event *event)
 	case TRACE_RECORD_PATCHED:
 		take_patched(body, event);
 		return true;
+	case TRACE_RECORD_SUM:
+		take_sum(body, event);
+		return true;
 	case TRACE_RECORD_STACK:
 		event->stack.id = cursor_varint(body);
 		event->stack.outer = cursor_varint(body);
@@ -269,7 +281,7 @@ bool decode_record(struct cursor *body, uint64_t base, struct decode_event *even
 	default:
 		break;
 	}
-	if ((event->kind < TRACE_RECORD_FRAME || event->kind > TRACE_RECORD_PATCHED) &&
+	if ((event->kind < TRACE_RECORD_FRAME || event->kind > TRACE_RECORD_SUM) &&
 	    event->kind != TRACE_RECORD_STACK && event->kind != TRACE_RECORD_SURVIVOR)
 		return false;
 	// Unknown kinds have returned above: their bodies need not begin with a time.

@@ -16,7 +16,7 @@
 #define TRACE_MAGIC 0x0a1a0a0d574c4d89ull
 #endif
 #define TRACE_VERSION_MAJOR  1
-#define TRACE_VERSION_MINOR  11
+#define TRACE_VERSION_MINOR  12
 #define TRACE_PAGE           4096u
 #define TRACE_CHUNK_MAGIC    0xa74b4843574c4dd1ull
 #define TRACE_CHUNK_SIZE_MAX (1u << 30)
@@ -54,6 +54,8 @@ enum trace_header_flags {
 	TRACE_HANDS_OVER = 512,    /* the program hands over calls of an allocator of its own */
 	TRACE_PYTHON_POOLS = 1024, /* blocks of Python's pools are recorded, not the pools */
 	TRACE_STRIPPED = 2048,     /* culled afterwards, by `mallow strip`: section 4.6 */
+	TRACE_AGGREGATE = 4096,    /* sums of stacks instead of events: section 4.7 */
+	TRACE_IMPORTED = 8192,     /* made of the file of another profiler, which `agent` names */
 };
 
 enum trace_state {
@@ -263,6 +265,7 @@ enum trace_record {
 	TRACE_RECORD_POOL_NAME = 0x99,
 	TRACE_RECORD_UNSEEN = 0x9a,
 	TRACE_RECORD_PATCHED = 0x9b,
+	TRACE_RECORD_SUM = 0x9c,
 	TRACE_RECORD_STACK = 0xa8,
 	TRACE_RECORD_SURVIVOR = 0xa9,
 	TRACE_RECORD_CULLED = 0xaa,
@@ -296,6 +299,19 @@ enum trace_process_field {
 	TRACE_PROCESS_KERNEL = 6,
 	TRACE_PROCESS_AGENT = 7,
 };
+
+/* Section 4.7: what a sum record has of a stack, a bit each in its field `known`. */
+enum trace_sum {
+	TRACE_SUM_CALLS = 0, /* allocations so far … */
+	TRACE_SUM_BYTES = 1, /* … and their bytes */
+	TRACE_SUM_LIVE_BLOCKS = 2,
+	TRACE_SUM_LIVE_BYTES = 3,
+	TRACE_SUM_PEAK_BLOCKS = 4, /* of the peak of all together */
+	TRACE_SUM_PEAK_BYTES = 5,
+	TRACE_SUM_OWN_PEAK_BYTES = 6,
+	TRACE_SUM_TEMPORARY = 7,
+};
+#define TRACE_SUMS 8
 
 /* Section 4.5: why memory is not in the recording. Later versions may know more. */
 enum trace_unseen {

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "analysis/aggregate/aggregate.h"
 #include "analysis/blocks/block_bits.h"
 #include "analysis/diff/diff_rows.h"
 #include "analysis/filter/moment.h"
@@ -150,6 +151,11 @@ static const char *unknown_sum(enum check check, const struct recording *recordi
 {
 	const struct recording_facts *facts = recording_facts(recording);
 
+	if (!aggregate_knows(facts, check_info(check)->metric))
+		return "the profile that was imported does not tell";
+	if (check_info(check)->metric == METRIC_LEAKED && facts->aggregate &&
+	    !recording_facts_have_end(facts))
+		return "what was live in a dump may have been freed later";
 	if (check_info(check)->metric != METRIC_TEMPORARY)
 		return NULL;
 	if (facts->sample_mean)
@@ -180,8 +186,23 @@ static struct verdict *add(const struct judge *judge, enum check check)
 	return verdict;
 }
 
-static void compare(struct verdict *verdict, const char *unknown)
+/*
+ * Dumps tell what was live then. The peak may have been between them: it is at least that.
+ */
+static const char *unknown_if_it_holds(enum check check, const struct recording *recording)
 {
+	const struct recording_facts *facts = recording_facts(recording);
+
+	return check_info(check)->metric == METRIC_PEAK && facts->aggregate &&
+			       facts->aggregate->peak_is_live
+		       ? "dumps tell what was live then, not the peak between them"
+		       : NULL;
+}
+
+static void compare(struct verdict *verdict, const char *unknown, const char *if_it_holds)
+{
+	if (!unknown && verdict->value <= verdict->limit)
+		unknown = if_it_holds;
 	verdict->unknown = unknown;
 	verdict->state = unknown                           ? VERDICT_UNKNOWN
 			 : verdict->value > verdict->limit ? VERDICT_BROKEN
@@ -211,7 +232,8 @@ static struct err *judge_sum(const struct judge *judge, enum check check)
 	verdict->limit = judge->limits->most[check];
 	if (check_info(check)->unit == CHECK_UNIT_SHARE)
 		verdict->limit = percent_of(verdict->limit, verdict->whole);
-	compare(verdict, unknown_sum(check, judge->recording));
+	compare(verdict, unknown_sum(check, judge->recording),
+		unknown_if_it_holds(check, judge->recording));
 	return verdict->state == VERDICT_BROKEN ? find_places(judge, verdict) : NULL;
 }
 
@@ -226,18 +248,29 @@ static struct err *judge_own(const struct judge *judge, enum check check)
 	return err ? err : judge_sum(&narrowed, check);
 }
 
+/* The same for a comparison: what is live in two dumps compares. */
+static const char *unknown_of(enum check check, const struct recording *recording)
+{
+	return recording_facts(recording)->aggregate ? NULL : unknown_sum(check, recording);
+}
+
 static struct err *judge_by_baseline(const struct judge *judge, enum check check)
 {
 	const struct check_baseline *baseline = judge->baseline;
-	struct verdict *verdict = add(judge, check);
-	const char *unknown = unknown_sum(check, judge->recording);
+	const char *unknown = unknown_of(check, judge->recording);
+	struct verdict *verdict;
 
+	// Imported sums are compared by what both of them know.
+	if (!aggregate_knows(recording_facts(judge->recording), check_info(check)->metric) ||
+	    !aggregate_knows(recording_facts(baseline->recording), check_info(check)->metric))
+		return NULL;
+	verdict = add(judge, check);
 	verdict->of_baseline = true;
 	verdict->before =
 		metric_of_sum(check_info(check)->metric, recording_summary(baseline->recording));
 	verdict->limit =
 		saturated_sum(verdict->before, percent_of(baseline->tolerance, verdict->before));
-	compare(verdict, unknown ? unknown : unknown_sum(check, baseline->recording));
+	compare(verdict, unknown ? unknown : unknown_of(check, baseline->recording), NULL);
 	if (verdict->state != VERDICT_BROKEN)
 		return NULL;
 	return grown_find(judge->grown, baseline, judge->recording, judge->symbolized, verdict);
@@ -265,9 +298,12 @@ static struct err *judge_growth(const struct judge *judge, enum check check)
 	struct err *err = findings_create(judge->recording, judge->symbolized, &findings);
 	const struct finding *list;
 	uint32_t count;
+	bool untimed;
 
 	if (err)
 		return err;
+	untimed = recording_facts(judge->recording)->imported &&
+		  !recording_facts(judge->recording)->duration_ns;
 	verdict->value = 0;
 	verdict->limit = judge->limits->most[check];
 	list = findings_list(findings, &count);
@@ -281,7 +317,9 @@ static struct err *judge_growth(const struct judge *judge, enum check check)
 		if (rate > verdict->limit)
 			add_growing(verdict, list[i].frame, rate);
 	}
-	compare(verdict, findings_missing(findings));
+	compare(verdict,
+		untimed ? "the file that was imported has no times" : findings_missing(findings),
+		NULL);
 	return NULL;
 }
 
@@ -294,7 +332,7 @@ static struct err *judge_growth_of_matching(const struct judge *judge, enum chec
 
 	verdict->value = growth_of_matching(judge->matching, &bytes);
 	verdict->limit = judge->limits->most[check];
-	compare(verdict, NULL);
+	compare(verdict, NULL, NULL);
 	if (verdict->state == VERDICT_BROKEN)
 		err = find_places(judge, verdict);
 	for (uint32_t i = 0; i < verdict->place_count; i++)

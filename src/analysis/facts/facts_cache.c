@@ -65,7 +65,7 @@ struct err *recording_run_facts(const struct recording *recording, const struct 
 	struct err *err = NULL;
 
 	*ret = NULL;
-	if (!cache)
+	if (!cache || recording->facts.aggregate) // which has no events
 		return NULL;
 	pthread_mutex_lock(&cache->lock);
 	if (!cache->made) {

@@ -78,4 +78,12 @@ void filter_match_deinit(struct filter_match *match);
 struct err *filter_match(const struct filter *filter, const struct recording *recording,
 			 struct symbolized *symbolized, struct filter_match *ret);
 
+/*
+ * The same for an aggregate, which has no blocks: *ret is a copy with the sites that match, as
+ * filtered_create() makes it; with alive_at with what they had live then. An error: a condition is
+ * about single blocks, or not known of the recording.
+ */
+struct err *filter_aggregate(const struct filter *filter, const struct recording *recording,
+			     struct symbolized *symbolized, struct recording **ret);
+
 #endif

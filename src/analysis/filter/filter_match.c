@@ -352,6 +352,8 @@ static struct err *check_known(const struct filter *filter, const struct recordi
 	};
 	const struct recording_facts *facts = recording_facts(recording);
 
+	if (facts->aggregate && !filter_is_empty(filter))
+		return err_create("sums of stacks have no single blocks");
 	for (size_t i = 0; facts->live && i < ARRAY_COUNT(of_events); i++)
 		if (filter_has(filter, of_events[i]))
 			return err_create("%s: a live table does not know this of its blocks; a "

@@ -79,6 +79,8 @@ static const char *out_of_scope(const struct recording *recording)
 		return "of several processes together nothing is looked for";
 	if (facts->live)
 		return "a live table has no past";
+	if (facts->aggregate)
+		return "sums alone say nothing of single blocks and times";
 	return NULL;
 }
 

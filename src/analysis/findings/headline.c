@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/aggregate/aggregate.h"
 #include "analysis/facts/run_facts.h"
 #include "analysis/findings/percent.h"
 #include "analysis/names/library_state.h"
@@ -196,6 +197,22 @@ static enum headline_clause clause_of(const struct recording *recording,
 	return HEADLINE_SPREAD;
 }
 
+/* What an aggregate has, and so what its headline is about. */
+static enum headline_of headline_of(const struct recording_facts *facts, enum metric metric)
+{
+	const struct aggregate *aggregate = facts->aggregate;
+
+	if (!aggregate)
+		return HEADLINE_OF_RUN;
+	if (metric != METRIC_PEAK)
+		return HEADLINE_OF_TOTAL;
+	if (aggregate->moment_count > 1)
+		return HEADLINE_OF_RUN;
+	if (!aggregate->peak_is_live)
+		return HEADLINE_OF_PEAK;
+	return recording_facts_have_end(facts) ? HEADLINE_OF_LEAKS : HEADLINE_OF_DUMP;
+}
+
 struct err *headline_make(const struct recording *recording, const struct findings *findings,
 			  struct headline *ret)
 {
@@ -205,10 +222,14 @@ struct err *headline_make(const struct recording *recording, const struct findin
 	// Of one that was cut off between two chunks nothing shows a gap.
 	bool has_gaps = recording_facts_have_gaps(about) ||
 			(about->ended && !about->complete && !about->live);
+	enum metric metric = aggregate_first_metric(about);
 	struct headline headline = {
-		.peak_bytes = sum->peak_bytes,
+		.of = headline_of(about, metric),
+		.peak_bytes = metric_of_sum(metric, sum),
 		.peak_blocks = sum->peak_blocks,
 		.peak_ns = sum->peak_time_ns,
+		.sums = about->aggregate,
+		.untimed = about->imported && !about->duration_ns,
 		.ended = !has_gaps && recording_facts_have_end(about),
 	};
 	const struct run_facts *facts;
@@ -227,7 +248,7 @@ struct err *headline_make(const struct recording *recording, const struct findin
 	if (!err)
 		err = recording_run_facts(recording, &facts);
 	for (uint32_t i = 0; !err && i < site_count; i++)
-		values[i] = sites[i].peak_bytes;
+		values[i] = metric_of_site(metric, &sites[i]);
 	if (!err)
 		err = pick_own(functions, values, &headline.function);
 	if (err)
@@ -235,7 +256,11 @@ struct err *headline_make(const struct recording *recording, const struct findin
 	err = leaks_own(recording, own_functions_symbolized(functions), &own);
 	if (err)
 		return err;
-	add_facts(recording, findings, own, &headline);
+	if (!about->aggregate)
+		add_facts(recording, findings, own, &headline);
+	else if (sum->leaked_bytes &&
+		 (headline.of == HEADLINE_OF_PEAK || headline.of == HEADLINE_OF_RUN))
+		add(&headline, HEADLINE_NEVER_FREED, sum->leaked_bytes, sum->leaked_blocks);
 	headline.clause = clause_of(recording, facts, &headline);
 	if (facts && facts->large_count && sum->peak_bytes)
 		err = take_block(recording, facts, functions, values, &headline);

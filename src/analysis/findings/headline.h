@@ -47,9 +47,21 @@ static inline bool headline_needs_no_blocks(const struct headline_said *said)
 	return said->fact == HEADLINE_MAPPED || said->fact == HEADLINE_UNEXPLAINED;
 }
 
+/* What the numbers of the peak are. All but the first: of an aggregate. */
+enum headline_of {
+	HEADLINE_OF_RUN,   /* what was live at the peak, at peak_ns */
+	HEADLINE_OF_PEAK,  /* the same, but when that was is not known */
+	HEADLINE_OF_DUMP,  /* what was live then */
+	HEADLINE_OF_LEAKS, /* what was not freed at the end */
+	HEADLINE_OF_TOTAL, /* what was allocated in all */
+};
+
 struct headline {
 	enum headline_clause clause;
+	enum headline_of of;
 	uint64_t peak_bytes, peak_blocks, peak_ns;
+	bool sums;    /* of an aggregate */
+	bool untimed; /* the file that was imported has no times */
 	/*
 	 * The function that the peak is for (own_functions_pick()), and its bytes at the peak. Its
 	 * frame is NULL if that is no own code; so is block_function's.
@@ -63,7 +75,8 @@ struct headline {
 	uint64_t steady_ns; /* of HEADLINE_STEADY: since when */
 	struct headline_said facts[HEADLINE_FACTS];
 	unsigned int fact_count;
-	struct headline_said freed;       /* HEADLINE_NEVER_FREED or one behind it, said or not */
+	/* HEADLINE_NEVER_FREED or one behind it, said or not; not known of an aggregate. */
+	struct headline_said freed;
 	const char *unseen;               /* of HEADLINE_UNSEEN: the language */
 	const struct named_frame *mapper; /* of HEADLINE_MAPPED; NULL: no own code */
 	const char *mapper_call;          /* of the same: struct finding's subject … */

@@ -10,6 +10,7 @@
 
 #include "analysis/load/load.h"
 #include "coredump/turned.h"
+#include "import/import.h"
 #include "hosted/cleanup.h"
 #include "hosted/now.h"
 
@@ -25,7 +26,8 @@
 struct growing {
 	char *name; /* its path, or what messages call it */
 	bool named; /* it is a path */
-	bool core;  /* of a core dump or a big-endian machine: it is opened again by its path */
+	bool core;  /* of a core dump, a big-endian machine, or imported: it is opened again by its
+		       path */
 	struct byte_source source;
 	unsigned int needs;
 	struct recording *recording; /* NULL: nothing is taken */
@@ -62,6 +64,7 @@ struct err *growing_open(const char *path, unsigned int needs, struct growing **
 {
 	cleanup(growing_close_at) struct growing *growing = NULL;
 	struct err *err = make(path, needs, &growing);
+	const char *format = NULL;
 
 	if (err)
 		return err;
@@ -69,6 +72,10 @@ struct err *growing_open(const char *path, unsigned int needs, struct growing **
 	growing->named = true;
 	err = byte_source_open(growing->name, &growing->source);
 	if (!err)
+		err = import_format(&(struct import_file){growing->name, growing->source.fd},
+				    &format);
+	growing->core = format;
+	if (!err && !growing->core)
 		err = coredump_is(growing->name, growing->source.fd, &growing->core);
 	if (!err && !growing->core)
 		err = turned_is_needed(&growing->source, &growing->core);
@@ -138,8 +145,9 @@ static void give_up(struct growing *growing)
 
 static bool can_grow(const struct load *load)
 {
-	return !(load->header.flags & (TRACE_LIVE | TRACE_FINISHED)) && !load->header.cull_ns &&
-	       !load->damage.chunks && !load->index.missing && !load->index.packs.count;
+	return !(load->header.flags & (TRACE_LIVE | TRACE_FINISHED | TRACE_AGGREGATE)) &&
+	       !load->header.cull_ns && !load->damage.chunks && !load->index.missing &&
+	       !load->index.packs.count;
 }
 
 static struct err *start(struct growing *growing)

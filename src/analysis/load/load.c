@@ -18,6 +18,7 @@ void load_deinit(struct load *load)
 	if (!load->walk)
 		chunk_index_deinit(&load->index);
 	live_snapshot_deinit(&load->live);
+	vec_deinit(&load->sums);
 }
 
 bool load_set_clock(struct load *load)
@@ -63,6 +64,8 @@ static struct err *read_streams(struct load *load)
 		err = load_merge(load, load->walk ? load->walk->until : UINT64_MAX);
 	if (!err)
 		err = load_culled_add(load);
+	if (!err && load->header.flags & TRACE_AGGREGATE)
+		err = load_aggregate_add(load);
 	if (!err && load->recording->facts.live)
 		err = live_load_tables(load);
 	return err;
@@ -91,6 +94,7 @@ static void forget(struct load *load)
 	recording->blocks->live_line.operations = 0;
 	recording->blocks->heap_errors.suspects.count = recording->blocks->heap_errors.turns.count =
 		0;
+	load->sums.count = 0;
 	load->now = load->last_ticks = load->done = load->taken_before = 0;
 	load->damage = load->index_damage;
 }
@@ -237,7 +241,8 @@ static struct err *load_without_events(struct load *load, unsigned int needs, bo
 
 	*ret = false;
 	if (needs & RECORDING_FROM_EVENTS || recording->blocks->live_line.wanted ||
-	    recording->blocks->live_line.moment || recording->facts.live)
+	    recording->blocks->live_line.moment || recording->facts.live ||
+	    load->header.flags & TRACE_AGGREGATE)
 		return NULL;
 	if (!(needs & RECORDING_BLOCKS) && needs & (RECORDING_RUN_FACTS | RECORDING_HEAP_ERRORS)) {
 		struct err *err = load_facts_from_index(load, needs, ret);

@@ -6,6 +6,7 @@
  *	load_facts.c    the header
  *	load_writer.c   whether the process lives
  *	load_culled.c   records of CULL, before all events
+ *	load_aggregate.c  the sums that an aggregate has instead of events
  *	load_ahead.c    decodes the events of a stream in small batches
  *	load_record.c   records that are no operations on blocks
  *	load_threads.c  the order of threads
@@ -19,6 +20,7 @@
 #ifndef MALLOW_ANALYSIS_LOAD_LOAD_H
 #define MALLOW_ANALYSIS_LOAD_LOAD_H
 
+#include "analysis/aggregate/aggregate.h"
 #include "analysis/blocks/block_times.h"
 #include "analysis/chunks/chunk_index.h"
 #include "analysis/live/live_snapshot.h"
@@ -112,6 +114,14 @@ struct load_culled {
 	size_t next;                   /* survivor to come */
 };
 
+/* A sum record of an aggregate. */
+struct load_sum {
+	uint64_t time;
+	uint64_t stack;  /* id; 0: of all stacks together */
+	uint64_t number; /* in the order in which they were read */
+	uint64_t values[TRACE_SUMS];
+};
+
 struct load {
 	struct recording *recording;
 	struct trace_header header;
@@ -125,6 +135,8 @@ struct load {
 	uint32_t stream_count;
 	struct load_culled culled;
 	struct live_snapshot live; /* with TRACE_LIVE */
+	VEC(struct load_sum) sums; /* with TRACE_AGGREGATE … */
+	uint32_t sums_known;       /* … and what they have: bits of enum trace_sum */
 	uint32_t *heap;            /* a heap of streams' indices, the earliest event first */
 	uint32_t heap_count;
 	VEC(uint32_t) thread_numbers; /* of each thread; RECORDING_NONE: it did nothing so far */
@@ -190,7 +202,17 @@ struct err *load_culled_read(struct load *load);
 struct err *load_culled_ahead(struct load *load, struct load_stream *stream, bool *ret);
 /* Adds to the sites what was culled of them, after all events were taken. */
 struct err *load_culled_add(struct load *load);
+/* The stack of a stack record: its innermost node, and how many frames it has. */
+struct err *load_culled_node(struct load *load, uint64_t id, uint32_t *depth, uint32_t *ret);
 void load_culled_deinit(struct load_culled *culled);
+
+/*
+ * load_aggregate.c: takes the records of an aggregate; makes its sites of them, after all were
+ * taken; and, when sums are made, its facts.
+ */
+struct err *load_aggregate_take(struct load *load, const struct decode_event *event);
+struct err *load_aggregate_add(struct load *load);
+void load_aggregate_finish(struct load *load);
 
 /*
  * load_merge.c: takes the events of all streams up to these ticks. If the streams have grown since

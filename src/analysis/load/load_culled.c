@@ -22,7 +22,7 @@ static struct err *add_frame(struct load *load, const struct decode_frame *frame
 }
 
 /* The stack of an id. If its definition was in a lost chunk, it is a single lost frame. */
-static struct err *node_of(struct load *load, uint64_t id, uint32_t *depth, uint32_t *ret)
+struct err *load_culled_node(struct load *load, uint64_t id, uint32_t *depth, uint32_t *ret)
 {
 	const struct decode_frame lost = {.pc = TRACE_PC_LOST};
 	uint64_t known = map_get(&load->culled.stacks, id);
@@ -50,7 +50,7 @@ static struct err *take_stack(struct load *load, const struct decode_event *even
 	uint64_t *place;
 
 	if (event->stack.outer)
-		err = node_of(load, event->stack.outer, &depth, &node);
+		err = load_culled_node(load, event->stack.outer, &depth, &node);
 	while (!err && depth < DECODE_DEPTH_MAX && decode_stack_frame(&frames, &frame)) {
 		err = add_frame(load, &frame, event->time, &node);
 		depth++;
@@ -211,9 +211,10 @@ static int compare_times(const void *left, const void *right)
 struct err *load_culled_read(struct load *load)
 {
 	struct load_culled *culled = &load->culled;
+	bool stacks = load->header.cull_ns || load->header.flags & TRACE_AGGREGATE;
 	struct err *err = NULL;
 
-	for (uint32_t i = 0; !err && load->header.cull_ns && i < load->stream_count; i++)
+	for (uint32_t i = 0; !err && stacks && i < load->stream_count; i++)
 		err = read_stream(load, i);
 	for (size_t i = 0; i < culled->survivors.count; i++)
 		find_thread(load, &culled->survivors.items[i]);
@@ -254,7 +255,7 @@ static struct err *make_event(struct load *load, const struct load_survivor *sur
 		load->recording->tables->threads.items[survivor->thread].events++;
 	}
 	load_note_time(load, survivor->thread, survivor->time);
-	return node_of(load, survivor->stack, &depth, &ret->node);
+	return load_culled_node(load, survivor->stack, &depth, &ret->node);
 }
 
 struct err *load_culled_ahead(struct load *load, struct load_stream *stream, bool *ret)
@@ -284,7 +285,7 @@ struct err *load_culled_add(struct load *load)
 		const struct load_sums *sums = &load->culled.sums.items[i];
 		uint32_t depth, node = 0, site = 0;
 
-		err = node_of(load, sums->stack, &depth, &node);
+		err = load_culled_node(load, sums->stack, &depth, &node);
 		if (!err)
 			err = site_table_at(&recording->sites, node, &site);
 		if (err)

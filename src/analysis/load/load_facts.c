@@ -65,6 +65,7 @@ static void copy_facts(struct recording_facts *facts, const struct trace_header 
 	facts->private_slots = header->flags & TRACE_PRIVATE_SLOTS;
 	facts->free_stacks = header->flags & TRACE_FREE_STACKS;
 	facts->live = header->flags & TRACE_LIVE;
+	facts->imported = header->flags & TRACE_IMPORTED;
 	facts->foreign = header->flags & TRACE_FOREIGN;
 	facts->python_pools = header->flags & TRACE_PYTHON_POOLS;
 	facts->hands_over = header->flags & TRACE_HANDS_OVER;

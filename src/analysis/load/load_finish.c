@@ -227,6 +227,8 @@ struct err *load_finish(struct load *load)
 	if (recording->blocks->live_line.moment > recording->blocks->live_line.operations)
 		site_table_hold_peak(&recording->sites);
 	load_finish_sums(load);
+	if (recording->facts.aggregate)
+		load_aggregate_finish(load);
 	if (recording->facts.live) {
 		err = live_load_finish(load);
 		if (err)

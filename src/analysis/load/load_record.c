@@ -292,6 +292,8 @@ struct err *load_record(struct load *load, uint32_t stream, const struct decode_
 	case TRACE_RECORD_UNSEEN:
 	case TRACE_RECORD_PATCHED:
 		return take_unseen(load, event);
+	case TRACE_RECORD_SUM:
+		return load_aggregate_take(load, event);
 	case TRACE_RECORD_END:
 		take_end(load, event);
 		return NULL;

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/aggregate/aggregate.h"
 #include "analysis/merge/merge_moment.h"
 #include "analysis/merge/merge_sites.h"
 #include "hosted/cleanup.h"
@@ -95,7 +96,7 @@ struct err *merge_add(struct merge *merge, const char *path, recording_progress 
 
 /*
  * Whether all recordings were made on one machine since it was booted last, and know what was live
- * over time. A live table knows only what is live now.
+ * over time. A live table knows only what is live now, and what was imported begins at 0.
  */
 static bool share_a_clock(const struct process_list *list)
 {
@@ -107,7 +108,8 @@ static bool share_a_clock(const struct process_list *list)
 		uint64_t boot = facts->start_realtime_ns - facts->start_monotonic_ns;
 		uint64_t apart = boot > first_boot ? boot - first_boot : first_boot - boot;
 
-		if (facts->live || strcmp(facts->host, first->host) || apart > BOOT_TOLERANCE_NS)
+		if (facts->live || facts->imported || strcmp(facts->host, first->host) ||
+		    apart > BOOT_TOLERANCE_NS)
 			return false;
 	}
 	return true;
@@ -215,7 +217,8 @@ static void add_facts(struct recording_facts *all, const struct recording_facts 
 /*
  * Makes the facts: those of the first process, which is the root of a tree, with the sums of all.
  */
-static void make_facts(struct merge *merge, bool timed, uint64_t peak_ns)
+static void make_facts(struct merge *merge, bool timed, uint64_t peak_ns,
+		       const struct aggregate *aggregate)
 {
 	const struct listed_process *items = merge->processes.items.items;
 	struct recording_facts *all = &merge->recording->facts;
@@ -236,6 +239,7 @@ static void make_facts(struct merge *merge, bool timed, uint64_t peak_ns)
 		if (sum(at, facts->duration_ns) > end)
 			end = sum(at, facts->duration_ns);
 	}
+	all->aggregate = aggregate;
 	all->indexed = false;
 	all->peaks_added = !timed;
 	all->duration_ns = end - start;
@@ -243,11 +247,37 @@ static void make_facts(struct merge *merge, bool timed, uint64_t peak_ns)
 		merge->recording->summary.peak_time_ns = peak_ns - start;
 }
 
+/* *ret: what all know, if some are aggregates; NULL: none is. */
+static struct err *merge_known(struct merge *merge, const struct aggregate **ret)
+{
+	struct aggregate *aggregate = NULL;
+
+	*ret = NULL;
+	for (size_t i = 0; i < merge->processes.items.count; i++) {
+		const struct aggregate *part = merge->processes.items.items[i].facts.aggregate;
+
+		if (!part)
+			continue;
+		if (!aggregate) {
+			aggregate =
+				arena_alloc(&merge->recording->tables->arena, sizeof(*aggregate));
+			if (!aggregate)
+				return err_no_memory();
+			*aggregate = *part;
+		}
+		aggregate->known &= part->known;
+		aggregate->peak_is_live |= part->peak_is_live;
+	}
+	*ret = aggregate;
+	return NULL;
+}
+
 struct err *merge_run(struct merge *merge, recording_progress *progress, void *argument)
 {
 	size_t count = merge->processes.items.count;
 	auto_free uint64_t *moments = calloc(count + 1, sizeof(*moments));
 	bool timed = share_a_clock(&merge->processes);
+	const struct aggregate *aggregate;
 	uint64_t peak_ns = 0;
 	struct err *err;
 
@@ -264,7 +294,10 @@ struct err *merge_run(struct merge *merge, recording_progress *progress, void *a
 		err = merge_sites_finish(&merge->sites);
 	if (err)
 		return err;
-	make_facts(merge, timed, peak_ns);
+	err = merge_known(merge, &aggregate);
+	if (err)
+		return err;
+	make_facts(merge, timed, peak_ns, aggregate);
 	return symbolized_create_named(merge->recording, merge->sites.lines.items,
 				       &merge->symbolized);
 }

@@ -391,9 +391,13 @@ static struct err *fill_function(struct symbolized *symbolized,
 							    line->raw_function, &line->raw_function)
 					 : NULL;
 
-		return err ? err
-			   : readable_name(symbolized, !module, line->raw_function,
-					   &line->function);
+		if (!err)
+			err = readable_name(symbolized, !module, line->raw_function,
+					    &line->function);
+		// What has a type in it is C++'s or Rust's. Names of C have none.
+		line->imported = !err && recording_facts(symbolized->recording)->imported &&
+				 strpbrk(line->function, "(<:");
+		return err;
 	}
 	if (module)
 		line->function = arena_format(&symbolized->arena, "[%s]+0x%" PRIx64,

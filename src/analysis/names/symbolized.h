@@ -47,6 +47,8 @@ struct named_frame {
 	bool beside_scripts; /* native, in a recording that has frames of scripts */
 	bool has_symbol;
 	bool plumbing; /* not the reader's own code: plumbing.h */
+	/* A demangler made the name before it was imported: raw_function is the same. */
+	bool imported;
 };
 
 /*
@@ -55,7 +57,8 @@ struct named_frame {
  */
 static inline bool named_frame_is_demangled(const struct named_frame *frame)
 {
-	return frame->raw_function && strcmp(frame->raw_function, frame->function) != 0;
+	return frame->raw_function &&
+	       (frame->imported || strcmp(frame->raw_function, frame->function) != 0);
 }
 
 /* Whether it is the reader's own code, and has a name. */

@@ -157,7 +157,7 @@ void sums_leave_out_empty(struct sums *sums)
 	uint32_t count = 0;
 
 	for (uint32_t i = 0; i < sums->count; i++)
-		if (sums->rows[i].sum.calls)
+		if (!sums_row_is_empty(&sums->rows[i]))
 			sums->rows[count++] = sums->rows[i];
 	sums->count = count;
 }

@@ -32,6 +32,13 @@ struct sums_row {
 	bool of_sites;              /* the sum of several sites, of which own_peak is not known */
 };
 
+/* Whether nothing was ever allocated in it. Imported sums may know no calls. */
+static inline bool sums_row_is_empty(const struct sums_row *row)
+{
+	return !row->sum.calls && !row->sum.total_bytes && !row->sum.peak_bytes &&
+	       !row->sum.leaked_bytes;
+}
+
 struct sums_query {
 	const uint64_t *bits;                      /* which blocks count: block_bits.h; NULL: all */
 	const struct block_groups *first, *second; /* the keys; second NULL: there is one */

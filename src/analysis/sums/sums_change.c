@@ -182,7 +182,7 @@ static struct err *add_row(struct pairing *pairing, int side, const struct sums_
 	if (err)
 		return err;
 	sum = &pair->sides[side];
-	if (!sum->sum.calls) {
+	if (sums_row_is_empty(sum)) {
 		*sum = *row;
 		return NULL;
 	}

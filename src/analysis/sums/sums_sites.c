@@ -188,7 +188,8 @@ static void add_member(void *argument, uint32_t group, uint32_t site)
 	const struct sums_row *more = row_of_site(&inclusive->sites, site);
 	struct sums_row *row;
 
-	if ((inclusive->rows.count <= group && !make_row(inclusive, group)) || !more->sum.calls)
+	if ((inclusive->rows.count <= group && !make_row(inclusive, group)) ||
+	    sums_row_is_empty(more))
 		return;
 	row = &inclusive->rows.items[group];
 	row->of_sites = row->sites != 0;

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/aggregate/aggregate.h"
 #include "analysis/views/series_data.h"
 #include "base/wide.h"
 #include "hosted/cleanup.h"
@@ -240,13 +241,58 @@ static struct series_job make_job(const struct recording *recording,
 	};
 }
 
+/* The curve of an aggregate: what was live at the last moment before the end of each step. */
+static struct err *make_of_moments(const struct recording *recording,
+				   const struct series_query *query, struct series **ret)
+{
+	const struct aggregate *aggregate = recording_facts(recording)->aggregate;
+	struct err *err = series_make(query, 1, ret);
+	struct series *series = *ret;
+
+	if (err)
+		return err;
+	series->curves[0].group = RECORDING_NONE;
+	series->curves[0].groups = query->groups->count;
+	for (uint32_t i = 0; i < series->steps; i++) {
+		const struct aggregate_moment *moment =
+			aggregate_at(aggregate, (int64_t)series->ends[i]);
+
+		if (!moment)
+			continue;
+		series->all.points[i].bytes = moment->live_bytes;
+		series->all.points[i].blocks = moment->live_blocks;
+		series->curves[0].points[i] = series->all.points[i];
+		series->most[i] = moment->live_bytes;
+	}
+	for (size_t i = 0, step = 0; i < aggregate->moment_count; i++) {
+		const struct aggregate_moment *moment = &aggregate->moments[i];
+
+		if (moment->time_ns < query->start_ns || moment->time_ns > query->end_ns)
+			continue;
+		while (series->ends[step] < moment->time_ns)
+			step++;
+		if (moment->live_bytes > series->most[step])
+			series->most[step] = moment->live_bytes;
+		if (moment->live_bytes <= series->peak_bytes)
+			continue;
+		series->peak_bytes = moment->live_bytes;
+		series->peak_blocks = moment->live_blocks;
+		series->peak_ns = moment->time_ns;
+	}
+	series->peak_thread = series->peak_site = RECORDING_NONE;
+	return NULL;
+}
+
 struct err *series_create(const struct recording *recording, const struct series_query *query,
 			  struct series **ret)
 {
 	cleanup(series_destroy_at) struct series *series = NULL;
-	struct err *err = make_steps(query, &series);
 	struct series_job job;
+	struct err *err;
 
+	if (recording_facts(recording)->aggregate)
+		return make_of_moments(recording, query, ret);
+	err = make_steps(query, &series);
 	if (err)
 		return err;
 	job = make_job(recording, query, series);

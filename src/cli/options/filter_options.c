@@ -121,8 +121,18 @@ void filter_options_put_query(struct buf *buf, const struct command *command,
 struct err *filter_view_create(const struct filter *filter, const struct recording *recording,
 			       struct symbolized *symbolized, struct filter_view *ret)
 {
-	struct err *err = filter_match(filter, recording, symbolized, &ret->match);
+	struct err *err = NULL;
 
+	if (recording_facts(recording)->aggregate && !filter_is_empty(filter)) {
+		err = filter_aggregate(filter, recording, symbolized, &ret->recording);
+		ret->report = (struct filter_report){.filter = filter};
+		if (err)
+			return err;
+		ret->report.matched = recording_summary(ret->recording)->calls;
+		ret->report.blocks = recording_summary(recording)->calls;
+		return NULL;
+	}
+	err = filter_match(filter, recording, symbolized, &ret->match);
 	if (err)
 		return err;
 	ret->report = (struct filter_report){filter, ret->match.count, ret->match.blocks};

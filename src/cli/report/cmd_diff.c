@@ -1,4 +1,5 @@
 /* mallow diff: what changed from one recording, or moment of one, to another. */
+#include "analysis/aggregate/aggregate.h"
 #include "base/compiler.h"
 #include "cli/cli.h"
 #include "cli/options/options.h"
@@ -151,6 +152,21 @@ static struct err *write_view(struct buf *buf, const struct wanted *wanted,
 	return diff_json_write(&json, view);
 }
 
+/* Settles a metric that both sides know. */
+static struct err *settle_metric(const struct diff_source sides[DIFF_SIDES], const char *asked,
+				 enum metric *metric)
+{
+	const struct recording_facts *before = sides[DIFF_BEFORE].narrowed.facts;
+	const struct recording_facts *after = sides[DIFF_AFTER].narrowed.facts;
+	struct err *err = aggregate_settle(before, asked, metric);
+
+	// What `before` has first, `after` may not have.
+	if (!err && !asked && !aggregate_knows(after, *metric) &&
+	    aggregate_knows(before, aggregate_first_metric(after)))
+		*metric = aggregate_first_metric(after);
+	return err ? err : aggregate_settle(after, true, metric);
+}
+
 static struct err *compare_sides(const struct wanted *wanted, const struct options *options,
 				 const struct diff_source sides[DIFF_SIDES], double scale)
 {
@@ -176,9 +192,11 @@ static struct err *compare_sides(const struct wanted *wanted, const struct optio
 		};
 	}
 	view.top = wanted->top > UINT32_MAX ? 0 : (uint32_t)wanted->top;
-	err = diff_create(compared, &diff);
+	err = settle_metric(sides, options->values[SORT], &view.metric);
 	if (!err)
-		err = diff_rows_create(diff, wanted->by, wanted->metric, &rows);
+		err = diff_create(compared, &diff);
+	if (!err)
+		err = diff_rows_create(diff, wanted->by, view.metric, &rows);
 	if (!err)
 		err = output_open_page(&output);
 	if (err)

@@ -314,6 +314,7 @@ static int run_export(const struct command *command, const struct options *given
 		return CLI_USAGE;
 	wanted.subject.show = (enum diff_show)show;
 	wanted.filter = filter;
+	wanted.subject.metric_asked = options->values[METRIC] != NULL;
 	if (exporter->of_page)
 		return export_page(command, options, &wanted);
 	if (!naming_options_open(options, PLUMBING, &wanted.naming))

@@ -165,6 +165,7 @@ static bool read_choices(const struct command *command, const struct options *op
 	    !options_choice(command, options, HISTOGRAM, &histogram) ||
 	    !options_choice(command, options, STACKS, &stacks))
 		return false;
+	wanted->metric_asked = options->values[SORT] != NULL;
 	wanted->by = keys[by];
 	// Little of what most marks began is still there at the peak.
 	if (wanted->by == BLOCK_GROUPS_MARK && !options->values[SORT])

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "analysis/aggregate/aggregate.h"
 #include "cli/cli.h"
 #include "cli/output/output.h"
 #include "cli/output/terminal.h"
@@ -104,14 +105,32 @@ static struct err *write_through(const struct job *job, const char *path, struct
 	return err ? err : compressor_finish(compressor);
 }
 
+/* Of an aggregate: whether it has what the format shows. Settles the metric if none was asked for.
+ */
+static struct err *check_known(const struct export_format *format, struct export_subject *subject)
+{
+	const struct recording_facts *facts =
+		subject->recording ? recording_facts(subject->recording) : NULL;
+
+	if (!facts || !facts->aggregate)
+		return NULL;
+	if (format->of_blocks || subject->each_block)
+		return err_create("%s: sums of stacks have no single blocks, which --to %s wants",
+				  facts->path, format->name);
+	return format->of_metric ? aggregate_settle(facts, subject->metric_asked, &subject->metric)
+				 : NULL;
+}
+
 struct err *exporter_write(const struct export_format *format, const char *path,
 			   const struct export_subject *subject, const struct html_export *html)
 {
 	cleanup(buf_deinit) struct buf note = BUF_EMPTY;
 	struct export_subject noted = *subject;
 	struct output output;
-	struct err *err = output_open(path, &output);
+	struct err *err = check_known(format, &noted);
 
+	if (!err)
+		err = output_open(path, &output);
 	if (err)
 		return err;
 	output.buf.shown = false;

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "analysis/aggregate/aggregate.h"
 #include "analysis/filter/filter_maps.h"
 #include "analysis/filter/moment.h"
 #include "analysis/views/map_sites.h"
@@ -271,6 +272,14 @@ static struct err *narrow(const struct report_wanted *wanted, const struct loade
 static struct err *check_view(const struct report_wanted *wanted,
 			      const struct recording_facts *facts)
 {
+	if (facts->aggregate && wanted->view != REPORT_SITES && wanted->view != REPORT_TREE &&
+	    wanted->view != REPORT_BREAKDOWN)
+		return err_create("this is not known of sums of stacks, which have no single "
+				  "blocks");
+	if (facts->aggregate && wanted->view == REPORT_BREAKDOWN &&
+	    breakdown_view_of_blocks(wanted->by))
+		return err_create("--by: this is not known of sums of stacks, which have no single "
+				  "blocks");
 	if (facts->live && wanted->view == REPORT_ERRORS)
 		return err_create("--errors: a live table does not know frees; a recording does");
 	if (facts->live && wanted->view == REPORT_POOLS)
@@ -293,12 +302,21 @@ static struct err *write_loaded(struct writer *writer, const struct loaded *load
 		.recording = loaded->recording,
 		.symbolized = loaded->symbolized,
 	};
-	struct err *err = check_view(writer->wanted, recording_facts(loaded->recording));
+	const struct report_wanted *all = writer->wanted;
+	struct report_wanted wanted = *all;
+	struct err *err = check_view(all, recording_facts(loaded->recording));
 
 	if (!err)
-		err = narrow(writer->wanted, loaded, &view, &moment, &subject);
+		err = aggregate_settle(recording_facts(loaded->recording), all->metric_asked,
+				       &wanted.metric);
 	if (!err)
-		return write_subject(writer, &subject, failed);
+		err = narrow(&wanted, loaded, &view, &moment, &subject);
+	if (!err) {
+		writer->wanted = &wanted;
+		err = write_subject(writer, &subject, failed);
+		writer->wanted = all;
+		return err;
+	}
 	*failed = true;
 	cli_report_err(err_prefix(err, "%s", recording_facts(loaded->recording)->path));
 	return NULL;

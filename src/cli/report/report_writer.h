@@ -26,6 +26,7 @@ struct report_wanted {
 	bool csv_raw; /* texts of CSV stay as they are */
 	enum report_view view;
 	enum metric metric;
+	bool metric_asked;           /* by the user */
 	enum block_groups_by by;     /* REPORT_BREAKDOWN */
 	bool inclusive;              /* … by inclusive sums */
 	enum histogram_of histogram; /* REPORT_HISTOGRAM */

@@ -150,6 +150,27 @@ static void put_pool(struct buf *buf, const struct decode_event *event)
 		put_text(buf, "name", &event->pool.name);
 }
 
+/* Writes what an aggregate has of a stack: only what is known. */
+static void put_sum(struct buf *buf, const struct decode_event *event)
+{
+	static const char *const names[TRACE_SUMS] = {
+		[TRACE_SUM_CALLS] = "calls",
+		[TRACE_SUM_BYTES] = "bytes",
+		[TRACE_SUM_LIVE_BLOCKS] = "live_blocks",
+		[TRACE_SUM_LIVE_BYTES] = "live_bytes",
+		[TRACE_SUM_PEAK_BLOCKS] = "peak_blocks",
+		[TRACE_SUM_PEAK_BYTES] = "peak_bytes",
+		[TRACE_SUM_OWN_PEAK_BYTES] = "own_peak_bytes",
+		[TRACE_SUM_TEMPORARY] = "temporary",
+	};
+
+	buf_text(buf, "sum");
+	put_u64(buf, "stack", event->sum.stack);
+	for (unsigned int i = 0; i < TRACE_SUMS; i++)
+		if (event->sum.known >> i & 1)
+			put_u64(buf, names[i], event->sum.values[i]);
+}
+
 /* Writes records of CULL. Stacks are named by their ids in the file. */
 static void put_culled(struct buf *buf, const struct decode_event *event)
 {
@@ -299,6 +320,9 @@ void dump_event_put(struct buf *buf, const struct decode_event *event)
 		break;
 	case TRACE_RECORD_MEMORY:
 		put_memory(buf, event);
+		break;
+	case TRACE_RECORD_SUM:
+		put_sum(buf, event);
 		break;
 	case TRACE_RECORD_STACK:
 	case TRACE_RECORD_SURVIVOR:

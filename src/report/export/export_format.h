@@ -17,6 +17,7 @@ struct export_subject {
 	const struct filter_match *match;  /* … and which of them match; NULL: all */
 	struct symbolized *symbolized;     /* names of both */
 	enum metric metric;
+	bool metric_asked; /* by the user */
 	enum tree_fold fold;
 	const struct diff *diff; /* from the baseline; NULL: there is none */
 	enum diff_show show;

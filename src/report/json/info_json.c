@@ -4,6 +4,7 @@
 
 #include "base/compiler.h"
 #include "base/hex.h"
+#include "report/json/json_report.h"
 #include "report/views/core_view.h"
 #include "report/words/machine_name.h"
 #include "report/words/unseen.h"
@@ -61,6 +62,8 @@ static void put_process(struct json_writer *json, const struct recording_facts *
 	json_field_text(json, "architecture", machine_name(facts));
 	json_field_text(json, "kernel", text_or_null(facts->kernel));
 	json_field_text(json, "agent_version", text_or_null(facts->agent_version));
+	json_field_bool(json, "imported", facts->imported);
+	json_report_known(json, facts);
 	json_field_u64(json, "pid", facts->pid);
 	json_field_u64(json, "parent_pid", facts->parent_pid);
 	json_field_bool(json, "begun_by_fork", facts->begun_by_fork);

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 
+#include "analysis/aggregate/aggregate.h"
 #include "analysis/views/hidden_heaps.h"
 #include "hosted/cleanup.h"
 #include "report/json/findings_json.h"
@@ -69,6 +70,20 @@ void json_report_identity(struct json_writer *json, const struct recording_facts
 	json_field_bool(json, "complete", facts->complete);
 	json_field_u64(json, "lost", facts->lost);
 	json_field_double(json, "duration_s", seconds(facts->duration_ns));
+}
+
+void json_report_known(struct json_writer *json, const struct recording_facts *facts)
+{
+	json_key(json, "known");
+	if (!facts->aggregate) {
+		json_null(json);
+		return;
+	}
+	json_array(json);
+	for (int metric = 0; metric < METRIC_COUNT; metric++)
+		if (aggregate_knows(facts, metric))
+			json_text(json, metric_info(metric)->name);
+	json_end(json);
 }
 
 void json_report_sums(struct json_writer *json, const struct recording_summary *sum)
@@ -177,6 +192,8 @@ void json_report_subject(struct json_writer *json, const struct report_subject *
 	}
 	if (subject->suppressed)
 		put_suppressed(json, subject);
+	json_field_bool(json, "imported", facts->imported);
+	json_report_known(json, facts);
 	json_report_sums(json, recording_summary(subject->recording));
 	put_unseen(json, subject);
 }

@@ -29,6 +29,12 @@ struct err *json_report_sites(struct json_writer *json, struct json_stacks *stac
 /* Writes the sums of one or several sites, without the own peak, into the open object. */
 void json_report_site_sums(struct json_writer *json, const struct site *sum);
 
+/*
+ * Writes the field "known" into the open object: the metrics that an aggregate has; null: all are
+ * known.
+ */
+void json_report_known(struct json_writer *json, const struct recording_facts *facts);
+
 /* Writes the fields of a recording's sums into the open object. */
 void json_report_sums(struct json_writer *json, const struct recording_summary *sum);
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/compiler.h"
+#include "analysis/aggregate/aggregate.h"
 #include "hosted/cleanup.h"
 #include "report/names/frame_name.h"
 #include "report/text/suppressed_text.h"
@@ -63,6 +64,10 @@ static const char *metric_words(const struct diff_view *view, enum metric metric
 		[METRIC_TEMPORARY] = "temporary calls",
 	};
 
+	if (metric == METRIC_PEAK &&
+	    aggregate_is_dump(recording_facts(view->diff->sides[DIFF_BEFORE])) &&
+	    aggregate_is_dump(recording_facts(view->diff->sides[DIFF_AFTER])))
+		return "live then";
 	// All that was live at a moment was allocated, and none of it freed.
 	if (diff_view_of_moments(view) && (metric == METRIC_PEAK || metric == METRIC_TOTAL))
 		return "live then";
@@ -84,13 +89,16 @@ static void put_run(struct buf *buf, const struct diff_view *view, int side)
 			   format_counted(facts->processes, "recording", true).text,
 			   format_time(facts->duration_ns).text,
 			   facts->complete ? "" : ", not all complete");
+	} else if (facts->aggregate) {
+		buf_text(buf, "  ");
+		style_safe_text(buf, facts->agent_version, strcspn(facts->agent_version, ","));
 	} else {
 		buf_printf(buf, "  ran %s, ", format_time(facts->duration_ns).text);
 		summary_put_end(buf, facts);
 	}
 	if (facts->peaks_added)
 		buf_text(buf, ", peaks added up");
-	else if (!shown->moment)
+	else if (!shown->moment && !facts->aggregate)
 		buf_printf(
 			buf, ", peak at %s",
 			format_time(recording_summary(view->diff->sides[side])->peak_time_ns).text);
@@ -253,6 +261,19 @@ static void add_cells(struct text_table *table, const struct style *style, enum 
 	text_table_cell(table, percent_text(before, after));
 }
 
+/* Whether both sides know the metric, and it is not that of the line above. */
+static bool is_shown(const struct diff_view *view, enum metric metric)
+{
+	for (int side = 0; side < DIFF_SIDES; side++) {
+		const struct recording_facts *facts = recording_facts(view->diff->sides[side]);
+
+		if (!aggregate_knows(facts, metric) ||
+		    (metric == METRIC_LEAKED && aggregate_is_dump(facts)))
+			return false;
+	}
+	return true;
+}
+
 /* Writes all metrics of the whole. */
 static struct err *put_sums(struct buf *buf, const struct style *style,
 			    const struct diff_view *view)
@@ -261,18 +282,22 @@ static struct err *put_sums(struct buf *buf, const struct style *style,
 					    METRIC_TEMPORARY};
 	cleanup(text_table_deinit) struct text_table table = {0};
 	// Of a moment only what was live then is known.
-	size_t count = diff_view_of_moments(view) ? 1 : ARRAY_COUNT(shown);
+	size_t most = diff_view_of_moments(view) ? 1 : ARRAY_COUNT(shown), count = 0;
+	enum metric known[ARRAY_COUNT(shown)];
 
+	for (size_t i = 0; i < most; i++)
+		if (is_shown(view, shown[i]))
+			known[count++] = shown[i];
 	add_columns(&table);
 	for (size_t i = 0; i < count; i++)
-		add_cells(&table, style, shown[i], diff_view_sum(view, DIFF_BEFORE, shown[i]),
-			  diff_view_sum(view, DIFF_AFTER, shown[i]));
+		add_cells(&table, style, known[i], diff_view_sum(view, DIFF_BEFORE, known[i]),
+			  diff_view_sum(view, DIFF_AFTER, known[i]));
 	buf_char(buf, '\n');
 	text_table_titles(&table, buf, style);
 	buf_char(buf, '\n');
 	for (size_t i = 0; i < count; i++) {
 		text_table_row(&table, buf, style, i);
-		buf_printf(buf, "  %s\n", metric_words(view, shown[i]));
+		buf_printf(buf, "  %s\n", metric_words(view, known[i]));
 	}
 	return table.failed ? err_no_memory() : NULL;
 }

@@ -72,7 +72,8 @@ void findings_text_list(struct buf *buf, const struct style *style,
 		put_finding(buf, style, recording, &list[i], i + 1, words);
 	if (shown < count)
 		buf_printf(buf, "     \xe2\x80\xa6 %u more (--full shows them)\n", count - shown);
-	if (findings_missing(findings))
+	// Of sums alone nobody expects it.
+	if (findings_missing(findings) && !recording_facts(recording)->aggregate)
 		style_printf(buf, style, STYLE_DIM, "  not looked for all: %s\n",
 			     findings_missing(findings));
 }

@@ -157,6 +157,8 @@ static void put_start(struct buf *buf, const struct recording_facts *facts)
 	struct tm broken;
 	char text[64] = "unknown";
 
+	if (!seconds)
+		return; // of an import
 	if (localtime_r(&seconds, &broken))
 		strftime(text, sizeof(text), "%Y-%m-%d %H:%M:%S %z", &broken);
 	put_line(buf, "started", text);
@@ -212,8 +214,9 @@ static void put_process(struct buf *buf, const struct recording *recording)
 		   format_time(facts->duration_ns).text);
 	summary_put_end(buf, facts);
 	buf_char(buf, '\n');
-	buf_printf(buf, "  %-11s%" PRIu32 ", child of %" PRIu32 "%s\n", "pid", facts->pid,
-		   facts->parent_pid, facts->begun_by_fork ? ", begun by fork" : "");
+	if (facts->pid)
+		buf_printf(buf, "  %-11s%" PRIu32 ", child of %" PRIu32 "%s\n", "pid", facts->pid,
+			   facts->parent_pid, facts->begun_by_fork ? ", begun by fork" : "");
 	put_switches(buf, recording);
 	if (facts->foreign)
 		put_line(buf, "claimed", "by another machine or user: all of this");
@@ -222,7 +225,7 @@ static void put_process(struct buf *buf, const struct recording *recording)
 	put_optional(buf, "host", facts->host);
 	put_optional(buf, "machine", machine_name(facts));
 	put_optional(buf, "kernel", facts->kernel);
-	put_optional(buf, "agent", facts->agent_version);
+	put_optional(buf, facts->imported ? "imported" : "agent", facts->agent_version);
 	put_samples(buf, recording);
 }
 

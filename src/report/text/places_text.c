@@ -270,7 +270,7 @@ static void put_titles(struct buf *buf, const struct style *style, const struct 
 		[METRIC_TOTAL] = "Bytes in all",        [METRIC_CALLS] = "Calls",
 		[METRIC_TEMPORARY] = "Temporary calls",
 	};
-	bool then = text->subject->moment && text->metric == METRIC_PEAK;
+	bool then = subject_is_moment(text->subject) && text->metric == METRIC_PEAK;
 
 	style_printf(buf, style, STYLE_STRONG, "%-*s", GAP + VALUE_COLUMNS + GAP + SHARE_COLUMNS,
 		     then ? "Live then" : titles[text->metric]);
@@ -315,7 +315,7 @@ struct err *places_text_stacks(struct buf *buf, const struct style *style,
 {
 	const struct recording *recording = text->subject->recording;
 	struct site_text site = {
-		.of_moment = text->subject->moment != NULL,
+		.of_moment = subject_is_moment(text->subject),
 		.metric = text->metric,
 		.whole = metric_of_sum(text->metric, recording_summary(recording)),
 		.lines = text->lines,

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "analysis/aggregate/aggregate.h"
 #include "hosted/cleanup.h"
 #include "report/words/format.h"
 #include "report/text/text_stack.h"
@@ -27,16 +28,24 @@ static const char *metric_name(const struct site_text *text)
  * are the same.
  */
 static void put_other_numbers_then(struct buf *buf, const struct style *style,
-				   const struct site *site, enum metric metric)
+				   const struct recording_facts *facts, const struct site *site,
+				   enum metric metric)
 {
 	bool exact = style->exact;
 
+	if (facts->aggregate && !site->peak_blocks && !site->calls)
+		return;
+	buf_text(buf, "  ");
 	style_begin(buf, style, STYLE_DIM);
-	buf_text(buf, format_counted(site->peak_blocks, "block", exact).text);
+	if (site->peak_blocks || !facts->aggregate)
+		buf_text(buf, format_counted(site->peak_blocks, "block", exact).text);
 	if (metric != METRIC_PEAK && metric != METRIC_TOTAL)
 		buf_printf(buf, ", live %s", format_bytes(site->peak_bytes, exact).text);
-	if (metric != METRIC_LEAKED && site->leaked_bytes)
+	if (metric != METRIC_LEAKED && site->leaked_bytes && !facts->aggregate)
 		buf_printf(buf, ", leaked %s", format_bytes(site->leaked_bytes, exact).text);
+	if (facts->aggregate && site->calls)
+		buf_printf(buf, ", %s in %s in all", format_bytes(site->total_bytes, exact).text,
+			   format_counted(site->calls, "call", exact).text);
 	style_end(buf, style);
 }
 
@@ -52,7 +61,8 @@ static void add_number(struct buf *numbers, size_t room, const char *name, struc
 }
 
 /* Writes the other numbers of a site, each with its name, as far as the line has room. */
-static void put_other_numbers(struct buf *buf, const struct style *style, const struct site *site,
+static void put_other_numbers(struct buf *buf, const struct style *style,
+			      const struct recording_facts *facts, const struct site *site,
 			      enum metric metric, size_t room)
 {
 	cleanup(buf_deinit) struct buf numbers = BUF_EMPTY;
@@ -61,13 +71,19 @@ static void put_other_numbers(struct buf *buf, const struct style *style, const 
 	if (metric != METRIC_PEAK && site->peak_bytes)
 		add_number(&numbers, room, "peak ", format_bytes(site->peak_bytes, exact), "");
 	if (metric != METRIC_LEAKED && site->leaked_bytes)
-		add_number(&numbers, room, "leaked ", format_bytes(site->leaked_bytes, exact), "");
-	if (metric != METRIC_TOTAL)
+		add_number(&numbers, room,
+			   facts->aggregate && !recording_facts_have_end(facts) ? "live "
+										: "leaked ",
+			   format_bytes(site->leaked_bytes, exact), "");
+	if (metric != METRIC_TOTAL && aggregate_knows(facts, METRIC_TOTAL))
 		add_number(&numbers, room, "total ", format_bytes(site->total_bytes, exact), "");
-	if (metric != METRIC_CALLS)
+	if (metric != METRIC_CALLS && aggregate_knows(facts, METRIC_CALLS))
 		add_number(&numbers, room, "", format_counted(site->calls, "call", exact), "");
 	if (metric != METRIC_TEMPORARY && site->temporary)
 		add_number(&numbers, room, "", format_count(site->temporary, exact), " temporary");
+	if (!numbers.size)
+		return; // none of them is known
+	buf_text(buf, "  ");
 	style_begin(buf, style, STYLE_DIM);
 	buf_put(buf, numbers.data, numbers.size);
 	style_end(buf, style);
@@ -109,11 +125,11 @@ struct err *site_text_one(struct buf *buf, const struct style *style,
 	buf_repeat(buf, ' ', text->indent);
 	buf_printf(buf, "%3u. ", number);
 	style_printf(buf, style, STYLE_STRONG, "%s  %s", first.text, share.text);
-	buf_printf(buf, " of %s  ", metric_name(text));
+	buf_printf(buf, " of %s", metric_name(text));
 	if (text->of_moment)
-		put_other_numbers_then(buf, style, site, text->metric);
+		put_other_numbers_then(buf, style, recording_facts(recording), site, text->metric);
 	else
-		put_other_numbers(buf, style, site, text->metric,
+		put_other_numbers(buf, style, recording_facts(recording), site, text->metric,
 				  !cut                   ? SIZE_MAX
 				  : style->width > taken ? style->width - taken
 							 : 0);

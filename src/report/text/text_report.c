@@ -4,7 +4,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "analysis/aggregate/aggregate.h"
 #include "hosted/cleanup.h"
+#include "hosted/file_name.h"
 #include "report/names/nameless.h"
 #include "report/text/breakdown_text.h"
 #include "report/text/errors_text.h"
@@ -56,7 +58,9 @@ void text_report_command(struct buf *buf, const struct recording_facts *facts, s
 	for (int i = 0; facts->arguments && facts->arguments[i]; i++)
 		buf_printf(&line, "%s%s", i ? " " : "", facts->arguments[i]);
 	if (!line.size)
-		buf_text(&line, *facts->program ? facts->program : "unknown program");
+		buf_text(&line, *facts->program   ? facts->program
+				: facts->imported ? file_name(facts->path)
+						  : "unknown program");
 	if (line.failure && !buf->failure)
 		buf->failure = line.failure;
 	fitting = bytes_of_columns(line.data, line.size, columns);
@@ -202,17 +206,33 @@ static struct err *put_answer(struct buf *buf, const struct style *style,
 	return err;
 }
 
-static struct err *put_header(struct buf *buf, const struct style *style,
-			      const struct report_subject *subject,
-			      const struct text_report_options *options, bool page,
-			      struct stack_named *named)
+/* Writes what an import is made of, and on a line of its own what is to be known of its numbers. */
+static void put_origin(struct buf *buf, const struct recording_facts *facts)
 {
-	const struct recording *recording = subject->recording;
-	const struct recording_facts *facts = recording_facts(recording);
+	const struct aggregate *aggregate = facts->aggregate;
+	const char *comma = strstr(facts->agent_version, ", ");
+	size_t size = comma ? (size_t)(comma - facts->agent_version) : strlen(facts->agent_version);
 
-	style_begin(buf, style, STYLE_STRONG);
-	text_report_title(buf, facts, style->full ? 0 : style->width);
-	style_end(buf, style);
+	style_safe_text(buf, facts->agent_version, size);
+	if (aggregate && aggregate->moment_count > 1)
+		buf_printf(buf, ", the last of %zu within %s", aggregate->moment_count,
+			   format_time(facts->duration_ns).text);
+	buf_text(buf, aggregate ? " (sums alone)\n" : "\n");
+	if (!comma)
+		return;
+	buf_text(buf, "  ");
+	style_safe_text(buf, comma + 2, strlen(comma + 2));
+	buf_char(buf, '\n');
+}
+
+/* What is known of the run, and whether all of it is there. */
+static void put_run(struct buf *buf, const struct recording_facts *facts)
+{
+	if (facts->aggregate) {
+		buf_text(buf, "\n  ");
+		put_origin(buf, facts);
+		return;
+	}
 	if (!facts->duration_ns && recording_facts_have_gaps(facts))
 		buf_text(buf, "\n  ran for a time that is missing, ");
 	else
@@ -220,7 +240,10 @@ static struct err *put_header(struct buf *buf, const struct style *style,
 			   format_time(facts->duration_ns).text);
 	summary_put_end(buf, facts);
 	buf_text(buf, "; ");
-	if (facts->complete)
+	if (facts->imported) {
+		buf_text(buf, "recorded by ");
+		put_origin(buf, facts);
+	} else if (facts->complete)
 		buf_text(buf, unseen_is_whole(buf, facts) ? "the recording is complete\n"
 							  : "not all of its memory was seen\n");
 	else if (facts->writing)
@@ -241,6 +264,20 @@ static struct err *put_header(struct buf *buf, const struct style *style,
 		buf_text(buf, "all that was sent until then is here\n");
 	else
 		buf_text(buf, "nothing until then is missing\n");
+}
+
+static struct err *put_header(struct buf *buf, const struct style *style,
+			      const struct report_subject *subject,
+			      const struct text_report_options *options, bool page,
+			      struct stack_named *named)
+{
+	const struct recording *recording = subject->recording;
+	const struct recording_facts *facts = recording_facts(recording);
+
+	style_begin(buf, style, STYLE_STRONG);
+	text_report_title(buf, facts, style->full ? 0 : style->width);
+	style_end(buf, style);
+	put_run(buf, facts);
 	text_report_live(buf, facts);
 	text_report_reservations(buf, style, facts);
 	if (subject->moment)
@@ -305,7 +342,7 @@ static struct err *put_sites(struct buf *buf, const struct style *style,
 {
 	const struct recording *recording = subject->recording;
 	struct site_text text = {
-		.of_moment = subject->moment != NULL,
+		.of_moment = subject_is_moment(subject),
 		.metric = options->metric,
 		.top = options->top,
 		.whole = metric_of_sum(options->metric, recording_summary(recording)),

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "analysis/aggregate/aggregate.h"
 #include "report/words/format.h"
 
 void filter_report_text(struct buf *buf, const struct style *style,
@@ -23,6 +24,10 @@ void filter_report_text(struct buf *buf, const struct style *style,
 	// The moment is the only condition: the summary says what it comes to.
 	if (*separator == ' ')
 		return;
+	if (!report->blocks) {
+		buf_char(buf, '\n'); // an aggregate may not know them
+		return;
+	}
 	buf_printf(buf, ": %s of %s", format_count(report->matched, style->exact).text,
 		   format_counted(report->blocks, "allocation", style->exact).text);
 	if (report->matched && report->matched < report->blocks)
@@ -44,13 +49,19 @@ void filter_report_json(struct json_writer *json, const struct filter_report *re
 	json_field_u64(json, "matched_of", report->blocks);
 }
 
+bool subject_is_moment(const struct report_subject *subject)
+{
+	return subject->moment || aggregate_is_dump(recording_facts(subject->recording));
+}
+
 const char *subject_metric(const struct report_subject *subject, enum metric metric)
 {
-	return subject->moment && metric == METRIC_PEAK ? "live" : metric_info(metric)->name;
+	return subject_is_moment(subject) && metric == METRIC_PEAK ? "live"
+								   : metric_info(metric)->name;
 }
 
 const char *subject_metric_text(const struct report_subject *subject, enum metric metric)
 {
-	return subject->moment && metric == METRIC_PEAK ? "bytes live at that moment"
-							: metric_info(metric)->text;
+	return subject_is_moment(subject) && metric == METRIC_PEAK ? "bytes live at that moment"
+								   : metric_info(metric)->text;
 }

@@ -44,6 +44,9 @@ struct report_subject {
 	const uint64_t *bits;
 };
 
+/* Whether its sums are what was live at one moment: that, or all that an aggregate has. */
+bool subject_is_moment(const struct report_subject *subject);
+
 /*
  * A metric's name, and what it means. In a recording of a moment the metric "peak" is called and
  * explained as what was live then.

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "analysis/aggregate/aggregate.h"
 #include "analysis/views/hidden_heaps.h"
 #include "analysis/views/resident.h"
 #include "hosted/cleanup.h"
@@ -103,34 +104,6 @@ static void write_moment(struct buf *buf, const struct style *style,
 						    : " never freed");
 }
 
-void summary_write(struct buf *buf, const struct style *style, const struct recording *recording,
-		   enum summary_of of)
-{
-	const struct recording_summary *sum = recording_summary(recording);
-	const struct recording_facts *facts = recording_facts(recording);
-	bool exact = style->exact;
-
-	if (of == SUMMARY_OF_MOMENT)
-		return write_moment(buf, style, recording);
-
-	put_label(buf, style, "peak", format_bytes(sum->peak_bytes, exact).text);
-	put_peak(buf, facts, sum, exact);
-	put_leaked(buf, style, facts, sum);
-	put_label(buf, style, "total", format_bytes(sum->total_bytes, exact).text);
-	buf_printf(buf, "allocated in %s\n", format_counted(sum->calls, "call", exact).text);
-	// Temporary is not known for a sample, where allocations in between are missing; nor for a
-	// filter with CULL, because culled ones are known by site only.
-	if (facts->sample_mean || (facts->filtered && facts->cull_ns))
-		return put_pools(buf, style, recording);
-	put_label(buf, style, "temporary", format_count(sum->temporary, exact).text);
-	if (sum->calls)
-		buf_printf(buf, "calls, %s: freed before their thread allocated again\n",
-			   format_percent(sum->temporary, sum->calls).text);
-	else
-		buf_text(buf, "calls\n");
-	put_pools(buf, style, recording);
-}
-
 /* What the blocks are that were not freed: leaks, if all is known. */
 static const char *not_freed(const struct recording_facts *facts)
 {
@@ -166,6 +139,83 @@ static size_t put_brief(struct buf *buf, const struct style *style, struct forma
 	return column + gap + 12 + strlen(words);
 }
 
+/* The summary of an aggregate: the metrics that it knows, two on a line. */
+static void write_brief_known(struct buf *buf, const struct style *style,
+			      const struct recording *recording)
+{
+	const struct recording_summary *sum = recording_summary(recording);
+	const struct recording_facts *facts = recording_facts(recording);
+	bool same = facts->aggregate->peak_is_live && facts->aggregate->moment_count == 1;
+	uint64_t blocks[METRIC_COUNT] = {
+		[METRIC_PEAK] = sum->peak_blocks,
+		[METRIC_LEAKED] = sum->leaked_blocks,
+		[METRIC_TOTAL] = sum->calls,
+	};
+	const char *const words[METRIC_COUNT] = {
+		[METRIC_PEAK] = "peak",
+		[METRIC_LEAKED] = recording_facts_have_end(facts) ? "never freed" : "live",
+		[METRIC_TOTAL] = "allocated in all",
+		[METRIC_TEMPORARY] = "temporary",
+	};
+	size_t column = 0;
+
+	for (int metric = 0; metric < METRIC_COUNT; metric++) {
+		char text[160];
+
+		if (!aggregate_knows(facts, metric) || metric == METRIC_CALLS ||
+		    (metric == METRIC_PEAK && same))
+			continue;
+		snprintf(text, sizeof(text), "%s%s%s", words[metric], blocks[metric] ? ", in " : "",
+			 blocks[metric]
+				 ? format_counted(blocks[metric],
+						  metric == METRIC_TOTAL ? "allocation" : "block",
+						  style->exact)
+					   .text
+				 : "");
+		column = put_brief(buf, style,
+				   metric_info(metric)->bytes
+					   ? format_bytes(metric_of_sum(metric, sum), style->exact)
+					   : format_percent(metric_of_sum(metric, sum), sum->calls),
+				   text, column);
+		if (column > BRIEF_SECOND) {
+			buf_char(buf, '\n');
+			column = 0;
+		}
+	}
+	if (column)
+		buf_char(buf, '\n');
+}
+
+void summary_write(struct buf *buf, const struct style *style, const struct recording *recording,
+		   enum summary_of of)
+{
+	const struct recording_summary *sum = recording_summary(recording);
+	const struct recording_facts *facts = recording_facts(recording);
+	bool exact = style->exact;
+
+	if (of == SUMMARY_OF_MOMENT)
+		return write_moment(buf, style, recording);
+	if (facts->aggregate)
+		return write_brief_known(buf, style, recording);
+
+	put_label(buf, style, "peak", format_bytes(sum->peak_bytes, exact).text);
+	put_peak(buf, facts, sum, exact);
+	put_leaked(buf, style, facts, sum);
+	put_label(buf, style, "total", format_bytes(sum->total_bytes, exact).text);
+	buf_printf(buf, "allocated in %s\n", format_counted(sum->calls, "call", exact).text);
+	// Temporary is not known for a sample, where allocations in between are missing; nor for a
+	// filter with CULL, because culled ones are known by site only.
+	if (facts->sample_mean || (facts->filtered && facts->cull_ns))
+		return put_pools(buf, style, recording);
+	put_label(buf, style, "temporary", format_count(sum->temporary, exact).text);
+	if (sum->calls)
+		buf_printf(buf, "calls, %s: freed before their thread allocated again\n",
+			   format_percent(sum->temporary, sum->calls).text);
+	else
+		buf_text(buf, "calls\n");
+	put_pools(buf, style, recording);
+}
+
 void summary_write_brief(struct buf *buf, const struct style *style,
 			 const struct recording *recording)
 {
@@ -175,6 +225,8 @@ void summary_write_brief(struct buf *buf, const struct style *style,
 	char words[160];
 	size_t column;
 
+	if (facts->aggregate)
+		return write_brief_known(buf, style, recording);
 	snprintf(words, sizeof(words), "peak, in %s",
 		 format_counted(sum->peak_blocks, "block", exact).text);
 	column = put_brief(buf, style, format_bytes(sum->peak_bytes, exact), words, 0);
@@ -255,6 +307,8 @@ static const char *end_without_status(const struct recording_facts *facts)
 		return facts->attached ? "recording stopped early by mallow"
 				       : "recording stopped early by the agent";
 	case TRACE_END_DETACHED:
+		if (facts->imported)
+			return "still running then";
 		return "still running when mallow detached";
 	case TRACE_END_CUT:
 		return "a part: the program went on";

@@ -23,10 +23,10 @@ static void put_block(struct buf *buf, const struct style *style, const struct h
 {
 	buf_text(buf, ", of which ");
 	put_bytes(buf, style, headline->block_bytes);
-	buf_text(buf, " is one block that ");
-	if (headline->block_freed)
+	buf_text(buf, headline->untimed ? " is one block" : " is one block that ");
+	if (!headline->untimed && headline->block_freed)
 		buf_printf(buf, "lived %s", format_time(headline->block_lived_ns).text);
-	else
+	else if (!headline->untimed)
 		buf_text(buf, headline->ended ? "was never freed" : "was not freed");
 	put_function(buf, style, ", of ", &headline->block_function);
 }
@@ -35,8 +35,10 @@ static void put_spread(struct buf *buf, const struct style *style, const struct 
 {
 	struct formatted share = format_percent(headline->function.value, headline->peak_bytes);
 
-	buf_text(buf, " in ");
-	buf_text(buf, format_counted(headline->peak_blocks, "block", style->exact).text);
+	if (headline->peak_blocks) {
+		buf_text(buf, " in ");
+		buf_text(buf, format_counted(headline->peak_blocks, "block", style->exact).text);
+	}
 	if (!headline->function.frame)
 		return;
 	buf_printf(buf, "; no function has more than %s, ", share.text);
@@ -47,6 +49,14 @@ static void put_spread(struct buf *buf, const struct style *style, const struct 
 void headline_write_peak(struct buf *buf, const struct style *style,
 			 const struct headline *headline)
 {
+	static const char *const texts[] = {
+		[HEADLINE_OF_RUN] = " live",
+		[HEADLINE_OF_PEAK] = " live at the peak",
+		[HEADLINE_OF_DUMP] = " live",
+		[HEADLINE_OF_LEAKS] = " never freed",
+		[HEADLINE_OF_TOTAL] = " allocated in all",
+	};
+
 	if (headline->clause == HEADLINE_NOTHING) {
 		buf_text(buf,
 			 headline->blind ? "No allocation was seen." : "Nothing was allocated.");
@@ -61,9 +71,12 @@ void headline_write_peak(struct buf *buf, const struct style *style,
 		buf_char(buf, '.');
 		return;
 	}
-	buf_printf(buf, "Most memory at %s: ", format_time(headline->peak_ns).text);
+	if (headline->of == HEADLINE_OF_RUN && headline->untimed)
+		buf_text(buf, "Most memory: ");
+	else if (headline->of == HEADLINE_OF_RUN)
+		buf_printf(buf, "Most memory at %s: ", format_time(headline->peak_ns).text);
 	put_bytes(buf, style, headline->peak_bytes);
-	buf_text(buf, " live");
+	buf_text(buf, texts[headline->of]);
 	if (headline->clause == HEADLINE_BLOCK) {
 		put_block(buf, style, headline);
 	} else if (headline->clause == HEADLINE_FUNCTION) {
@@ -131,8 +144,10 @@ static void put_fact(struct buf *buf, const struct style *style, const struct he
 		break;
 	case HEADLINE_NEVER_FREED:
 		put_bytes(buf, style, numbers[0]);
-		buf_text(buf, ended ? " was never freed, in " : " was not freed, in ");
-		buf_text(buf, format_counted(numbers[1], "block", style->exact).text);
+		buf_text(buf, ended ? " was never freed" : " was not freed");
+		if (numbers[1]) // sums may not know them
+			buf_printf(buf, ", in %s",
+				   format_counted(numbers[1], "block", style->exact).text);
 		buf_char(buf, '.');
 		break;
 	case HEADLINE_LIBRARIES:
@@ -179,6 +194,7 @@ void headline_write_facts(struct buf *buf, const struct style *style,
 void headline_write_freed(struct buf *buf, const struct style *style,
 			  const struct headline *headline)
 {
-	if (headline->peak_bytes && headline->freed.fact != HEADLINE_NEVER_FREED)
+	if (headline->peak_bytes && headline->of == HEADLINE_OF_RUN && !headline->sums &&
+	    headline->freed.fact != HEADLINE_NEVER_FREED)
 		put_fact(buf, style, headline, &headline->freed);
 }

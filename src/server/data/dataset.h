@@ -74,6 +74,12 @@ struct dataset {
 	unsigned int references;
 };
 
+/* Whether it has sums of sites, and no blocks: several recordings as one, or imported sums. */
+static inline bool dataset_has_sums_alone(const struct dataset *dataset)
+{
+	return dataset->merge || dataset->facts->aggregate;
+}
+
 struct dataset_options {
 	const char *const *debug_paths; /* for symbolizer_add_debug_paths() */
 	bool anonymous;                 /* as anonymous.h says */

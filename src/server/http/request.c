@@ -49,17 +49,23 @@ static struct err *open_pair(struct request *request, struct reply *reply)
 }
 
 /*
- * Several recordings as one have no blocks: neither lists of them, nor what a filter chooses. Nor
- * are they put on common stacks with another recording.
+ * Several recordings as one, and imported sums, have no blocks: neither lists of them, nor what a
+ * filter chooses. Nor are they put on common stacks with another recording.
  */
 static struct err *check_merged(const struct request *request, struct reply *reply)
 {
 	bool alone = !request->before && !request->is_before;
+	// Dumps in a row are a curve.
+	uint32_t curves = request->dataset->facts->aggregate ? ROUTE_SERIES : 0;
 
+	if (!dataset_has_sums_alone(request->dataset))
+		return NULL;
+	if (alone && request->route->groups & (ROUTE_MERGED | curves) &&
+	    filter_is_empty(request->filter))
+		return NULL;
 	if (!request->dataset->merge)
-		return NULL;
-	if (alone && request->route->groups & ROUTE_MERGED && filter_is_empty(request->filter))
-		return NULL;
+		return reply_refuse(reply, MHD_HTTP_BAD_REQUEST,
+				    "what was imported has sums of stacks, no single allocations");
 	return reply_refuse(
 		reply, MHD_HTTP_BAD_REQUEST,
 		"several recordings as one (…%s) have sums of all their allocations, not "

@@ -50,7 +50,10 @@ static void put_more(struct json_writer *json, const struct recording *recording
 	json_field_text(json, "parent", *facts->parent_id ? facts->parent_id : NULL);
 	json_field_u64(json, "parent_pid", facts->parent_pid);
 	json_field_text(json, "path", facts->path);
-	json_field_text(json, "kind", facts->live ? "live" : "recording");
+	json_field_text(json, "kind",
+			facts->live        ? "live"
+			: facts->aggregate ? "sums"
+					   : "recording");
 	json_field_u64(json, "peak", sum->peak_bytes);
 	json_field_u64(json, "total", sum->total_bytes);
 	json_field_u64(json, "calls", sum->calls);

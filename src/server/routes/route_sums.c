@@ -102,11 +102,14 @@ static struct err *find_blocks(struct request *request, struct reply *reply, str
 			err = request_refuse_err(
 				request, reply,
 				err_prefix(err, "by=%s", block_groups_word(asked->by[i])));
-		else if (asked->dataset->merge && !block_groups_of_sites(*places[i]))
+		else if (dataset_has_sums_alone(asked->dataset) &&
+			 !block_groups_of_sites(*places[i]))
 			err = reply_refuse(
 				reply, MHD_HTTP_BAD_REQUEST,
-				"invalid 'by': several recordings as one have sums by site, "
-				"place, function, file, line and module");
+				"invalid 'by': %s have sums by site, place, function, file, line "
+				"and module",
+				asked->dataset->merge ? "several recordings as one"
+						      : "imported sums");
 	}
 	if (!err && !reply->status)
 		asked->query.bits = asked->selection->bits;
@@ -159,12 +162,12 @@ static uint32_t *groups_of_page(const struct asked *asked, uint32_t *count)
 }
 
 /*
- * A live table does not know when its blocks were allocated, and what was before them. Several
- * recordings as one have no blocks.
+ * A live table does not know when its blocks were allocated, and what was before them. Sums alone
+ * have no blocks.
  */
 static bool has_lives(const struct asked *asked)
 {
-	return !asked->dataset->facts->live && !asked->dataset->merge;
+	return !asked->dataset->facts->live && !dataset_has_sums_alone(asked->dataset);
 }
 
 /* Judges how the rows of the page grew. What CULL only counted did not. */
@@ -217,7 +220,7 @@ static struct err *draw_curves(struct reply *reply, struct asked *asked)
 	auto_free uint32_t *groups = NULL;
 	uint32_t count;
 
-	if (!asked->spark || asked->dataset->merge)
+	if (!asked->spark || dataset_has_sums_alone(asked->dataset))
 		return NULL;
 	if (asked->count * asked->spark > POINTS_MAX)
 		return reply_refuse(

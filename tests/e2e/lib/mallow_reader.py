@@ -28,6 +28,9 @@ EVENTS, PACKED, SYMBOLS, INDEX, CURVE, UNSEEN = 1, 2, 3, 4, 6, 7
 SLOT, SEALED = 1, 2
 NO_STREAM = 0xFFFFFFFF
 
+# Section 4.7: the bits of a sum record.
+SUMS = ("calls", "total_bytes", "live_blocks", "live_bytes", "peak_blocks", "peak_bytes", "own_peak_bytes",
+        "temporary")
 POOL_ALLOC, POOL_FREE, POOL_RESET, POOL_NAME = 0x96, 0x97, 0x98, 0x99
 
 ENTRIES = {
@@ -617,6 +620,10 @@ class Stream:
                                                    self.threads[-1].number, self.tag, name))
         elif kind == 0x9A:
             recording.facts.append(dict(fact, kind="unseen", time=at(), what=unseen_record(body, p)))
+        elif kind == 0x9C:
+            time, stack, known = at(), number(), number()
+            values = {name: number() for bit, name in enumerate(SUMS) if known >> bit & 1}
+            recording.sums.append((time, recording.stacks.get(stack, 0), values))
         elif kind == 0xA8:
             time, identity, outer = at(), number(), number()
             node = recording.stacks.get(outer, recording.node(0, ("pc", PC_LOST, 0))) if outer else 0
@@ -679,6 +686,7 @@ class Recording:
         self.pairs = [(self.header.ticks, self.header.monotonic)]
         self.stacks = {}  # id -> node
         self.survivors = []
+        self.sums = []  # section 4.7: (ticks, node, {name: value})
         self.culled = []
         self.nodes = [(0, None)]  # (parent, frame); node 0 is the empty stack
         self._children = {}

@@ -198,7 +198,7 @@ def test_kept_recordings(file, tool, tmp_path):
 def test_a_recording_of_this_format_is_kept():
     """For the next version: tests/golden/recordings/program.c says how."""
     assert {path.name for path in KEPT.glob(f"{MAJOR}.{MINOR}-*.gz")} == {
-        f"{MAJOR}.{MINOR}-{kind}.mallow.gz" for kind in ("raw", "finished", "live")}
+        f"{MAJOR}.{MINOR}-{kind}.mallow.gz" for kind in ("raw", "finished", "live", "sums")}
 
 
 # --- names ---

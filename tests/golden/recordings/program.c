@@ -1,7 +1,7 @@
 /*
  * The program of the recordings in this folder: a little of each thing that a recording can hold.
  * tests/e2e/tool/test_compatibility.py reads each as long as a tool promises to (compatibility.md).
- * They are never made anew. A new minor version of the format adds three, here of 1.11, and
+ * They are never made anew. A new minor version of the format adds four, here of 1.12, and
  * MALLOW_ACCEPT=1 writes what is expected of them:
  *
  *	gcc -g -O1 -Iinclude -pthread -o program tests/golden/recordings/program.c
@@ -9,7 +9,9 @@
  *	cp raw.mallow finished.mallow && mallow finish --compress always finished.mallow
  *	MALLOW_MODE=live MALLOW_HELPER=tests/e2e/lib/keep_table.sh MALLOW_TEST_TABLES=tables \
  *		LD_PRELOAD=build/libmallow.so ./program		(live.mallow is the file in tables)
- *	gzip -9 -n <raw.mallow >1.11-raw.mallow.gz		(and so on)
+ *	valgrind --tool=massif --massif-out-file=massif.out ./program
+ *	mallow import massif.out -o sums.mallow
+ *	gzip -9 -n <raw.mallow >1.12-raw.mallow.gz		(and so on)
  */
 #include <mallow/mallow.h>
 #include <pthread.h>

@@ -4,7 +4,7 @@ import { EXPORTS } from '../api/generated';
 import { Menu, type MenuItem } from '../components/menu';
 import { Switch } from '../components/switch';
 import type { Metric } from '../state/place';
-import { family, knownMetrics, merged } from '../state/limits';
+import { bare, family, knownMetrics, merged } from '../state/limits';
 import { command, curl, exportDiffers, exportTarget, request, rowsTarget, sitesTarget } from '../state/asked';
 import { copy } from '../state/say';
 import { facts, go, linkTo, place, recordings } from '../state/state';
@@ -32,7 +32,7 @@ const UNNAMED = 'unknown program';
 function RecordingName() {
 	const shown = facts.value;
 	if (!shown) return null;
-	const words = merged.value ? `${formatCount(family.value.length)} processes · ${formatTime(shown.duration_s * 1e9)} · ${formatCount(shown.allocations)} allocations` : `pid ${shown.pid} · ${formatTime(shown.duration_s * 1e9)} · ${formatCount(shown.allocations)} allocation${shown.allocations === 1 ? '' : 's'}`;
+	const words = merged.value ? `${formatCount(family.value.length)} processes · ${formatTime(shown.duration_s * 1e9)} · ${formatCount(shown.allocations)} allocations` : `${shown.imported ? shown.agent_version : `pid ${shown.pid}`} · ${formatTime(shown.duration_s * 1e9)} · ${formatCount(shown.allocations)} allocation${shown.allocations === 1 ? '' : 's'}`;
 	const list = recordings.value ?? [];
 	const name = shown.program ? programName(shown.program, shown.arguments) : UNNAMED;
 	return (
@@ -63,7 +63,7 @@ function ofServer(): MenuItem[] {
 		download(request(), '.json', 'Answer as JSON'),
 		rows ? download(rows, '.csv', 'Rows as CSV') : download(sitesTarget(), '.csv', 'Sites as CSV'),
 		stacks('svg', '.svg', 'Flame graph (SVG)'),
-		...EXPORTS.filter((format) => !merged.value || !format.ofBlocks).map((format) => stacks(format.name, format.ending, format.text)),
+		...EXPORTS.filter((format) => !bare.value || !format.ofBlocks).map((format) => stacks(format.name, format.ending, format.text)),
 	];
 }
 

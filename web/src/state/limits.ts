@@ -20,6 +20,12 @@ export const family = computed(() => familyOf(recordings.value ?? [], facts.valu
 /** Whether a live table is shown: what lives now, without what was freed and when. */
 export const liveTable = computed(() => recordings.value?.find(({ id }) => id === facts.value?.id)?.kind === 'live');
 
+/** Whether it was imported, and has sums of stacks and no blocks. */
+export const imported = computed(() => recordings.value?.find(({ id }) => id === facts.value?.id)?.kind === 'sums');
+
+/** Whether there are sums of stacks alone. */
+export const bare = computed(() => merged.value || imported.value);
+
 const OF_SITES: Page[] = ['overview', 'flame', 'tree', 'sites', 'source', 'processes', 'pools'];
 
 const OF_LIVE: Partial<Record<Page, string>> = {
@@ -34,12 +40,16 @@ export const OPTIONAL = ['own_peak', 'growth', 'slack', 'first', 'last', 'longes
 
 /** Columns of sites that are not known. */
 export const unknownColumns = computed<string[]>(() => {
-	if (merged.value) return ['curve', 'lived', ...OPTIONAL];
+	if (bare.value) return ['curve', 'lived', ...OPTIONAL];
 	return liveTable.value ? ['leaked', 'temporary', 'lived', 'own_peak', 'growth', 'slack', 'longest'] : [];
 });
 
+/* What an import calls the metrics; it has no slack. */
+const OF_SUMS: Partial<Record<Metric, string>> = { bytes: 'peak', blocks: 'peak', leaked: 'leaked', calls: 'calls', temporary: 'temporary' };
+
 /** The metrics that are known. */
 export const knownMetrics = computed<Metric[]>(() => {
+	if (imported.value) return METRICS.filter((metric) => (facts.value?.known ?? []).includes(OF_SUMS[metric] ?? ''));
 	if (merged.value) return METRICS.filter((metric) => metric !== 'slack');
 	return liveTable.value ? ['bytes', 'blocks', 'calls'] : [...METRICS];
 });
@@ -58,5 +68,7 @@ const NOT_IN_FILE: Page[] = ['allocations', 'processes', 'compare'];
 export function missing(page: Page): string | null {
 	if (inFile && NOT_IN_FILE.includes(page)) return `This file does not have that page. The recording does: mallow serve ${fileFacts()!.name}`;
 	if (merged.value) return OF_SITES.includes(page) ? null : 'Several processes as one have sums, and no single allocations: this page is there for each process by itself.';
+	if (imported.value && (!OF_SITES.includes(page) || page === 'processes' || page === 'pools'))
+		return 'What was imported has sums of stacks, and no single allocations: mallow report, diff and check have all that it says.';
 	return liveTable.value ? (OF_LIVE[page] ?? null) : null;
 }

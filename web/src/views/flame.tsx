@@ -11,7 +11,7 @@ import { Nothing } from '../components/nothing';
 import { Shown } from '../components/shown';
 import { Switch } from '../components/switch';
 import { useViewKeys } from '../frame/keys';
-import { notHere, liveTable, merged } from '../state/limits';
+import { bare, notHere, liveTable } from '../state/limits';
 import { measure } from '../state/measure';
 import { copy } from '../state/say';
 import { conditions, dataPath, go, isDifference, place, summary } from '../state/state';
@@ -86,7 +86,7 @@ function Switches({ graph }: { graph: Graph | null }) {
 					]}
 					onChange={(value) => setView({ show: value === 'larger' ? '' : value, root: '' })}
 				/>
-			) : merged.value ? null : (
+			) : bare.value ? null : (
 				<Switch<ColourBy>
 					label="colour"
 					value={colourBy()}
@@ -256,12 +256,12 @@ function Drawn({ graph, zoomed, whole }: { graph: Graph; zoomed: number; whole: 
 				) : (
 					<>
 						<b>{format(flame.bytes[at]!)}</b> · {formatPercent(flame.bytes[at]!, flame.bytes[0]!)} · own {format(flame.own[at]!)}
-						{merged.value ? '' : ` · mean age ${formatTime(flame.age[at]!)}`}.
+						{bare.value ? '' : ` · mean age ${formatTime(flame.age[at]!)}`}.
 					</>
 				)}
-				{at > 0 && !merged.value ? ` Below: all places of ${shortName(name)}.` : ''}
+				{at > 0 && !bare.value ? ` Below: all places of ${shortName(name)}.` : ''}
 			</p>
-			{merged.value || (inFile && at > 0) ? null : <FlamePane chosen={{ words: shortName(name), conditions: conditionsOf(name, merge()) }} />}
+			{bare.value || (inFile && at > 0) ? null : <FlamePane chosen={{ words: shortName(name), conditions: conditionsOf(name, merge()) }} />}
 		</>
 	);
 }

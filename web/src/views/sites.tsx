@@ -9,7 +9,7 @@ import { Failure, Shown, useSeen } from '../components/shown';
 import { siteText } from '../components/site_name';
 import { Switch } from '../components/switch';
 import { Table } from '../components/table';
-import { merged, OPTIONAL, unknownColumns } from '../state/limits';
+import { bare, OPTIONAL, unknownColumns } from '../state/limits';
 import { measure } from '../state/measure';
 import { conditions, dataPath, go, isDifference, place, plainConditions } from '../state/state';
 import { shortName } from '../text/names';
@@ -36,8 +36,8 @@ export function Sites() {
 function Bar() {
 	return (
 		<div class="view-bar">
-			<Switch<By> label="rows are" value={byOf()} choices={merged.value ? BYS.filter(({ value }) => value !== 'thread') : BYS} onChange={(by) => go({ view: { by: by === 'site' ? '' : by, sel: '', sort: '', order: '' } })} />
-			{merged.value ? null : (
+			<Switch<By> label="rows are" value={byOf()} choices={bare.value ? BYS.filter(({ value }) => value !== 'thread') : BYS} onChange={(by) => go({ view: { by: by === 'site' ? '' : by, sel: '', sort: '', order: '' } })} />
+			{bare.value ? null : (
 				<Menu
 					label="columns ▾"
 					title="more columns"
@@ -82,8 +82,8 @@ function SiteTable() {
 		const found = pages.at(index);
 		return found ? siteRow(found.page, found.index, by) : null;
 	};
-	const { sel } = merged.value ? { sel: '' } : view; // a drawer asks for single blocks
-	const open = (index: number) => merged.value || go({ view: { sel: rowAt(index)?.sel ?? '' } });
+	const { sel } = bare.value ? { sel: '' } : view; // a drawer asks for single blocks
+	const open = (index: number) => bare.value || go({ view: { sel: rowAt(index)?.sel ?? '' } });
 	if (pages.error) return <Failure error={pages.error} retry={pages.retry} />;
 	const { first } = pages;
 	let opened = -1;

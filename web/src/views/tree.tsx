@@ -8,7 +8,7 @@ import { Nothing } from '../components/nothing';
 import { Shown, useSeen } from '../components/shown';
 import { Switch } from '../components/switch';
 import { FLUID, Table, type Column } from '../components/table';
-import { notHere, liveTable, merged } from '../state/limits';
+import { bare, notHere, liveTable } from '../state/limits';
 import { measure } from '../state/measure';
 import { say } from '../state/say';
 import { conditions, dataPath, facts, go, isDifference, place } from '../state/state';
@@ -82,7 +82,7 @@ function NameCell({ row }: { row: TreeRow }) {
 let openIds: ReadonlySet<string> = new Set();
 
 /* What the recording cannot fill: of several processes as one, and of a live table. */
-const unknown = () => (merged.value ? ['leaked', 'age'] : liveTable.value ? ['leaked', 'temporary'] : []);
+const unknown = () => (bare.value ? ['leaked', 'age'] : liveTable.value ? ['leaked', 'temporary'] : []);
 
 const amount = (value: number) => <span title={formatExact(value)}>{measure.value.format(value)}</span>;
 
