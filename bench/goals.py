@@ -3,6 +3,7 @@ import statistics
 import textwrap
 
 import figures
+import formats
 import table
 
 SLOWDOWN, SLOWDOWN_PYTHON = 1.35, 1.8
@@ -32,6 +33,7 @@ ARRIVAL, SENT_CPU, SENDER_CPU, RECEIVER = 1.2, 1.03, 0.05, 20_000_000    # of re
 START_MS = 20                                         # of the tarball, and beside the ordinary build
 START_RATIO = 1.2
 BUNDLE = 40e6
+EXPORT_S, EXPORT_MEMORY, IMPORT_RATIO, STRIP_MEMORY = 1.5, 300e6, 1.5, 256 << 20
 DEEP_ANSWER_S = 1                                     # of many deep stacks
 
 
@@ -309,8 +311,29 @@ def of_bundle(bundled, goals):
     goals.add(bundled.size <= BUNDLE, f"it is <= {BUNDLE / 1e6:.0f} MB unpacked: {bundled.size / 1e6:.1f} MB")
 
 
+def of_formats(converted, goals):
+    if not converted:
+        return
+    engine = {blocks: [min(values) for values in zip(*found)] for blocks, found in converted.engine.items()}
+    goals.each(f"each export of clang++'s recording takes <= {EXPORT_S} s of CPU beyond the engine",
+               {name: min(cpu for cpu, _ in found) - engine[blocks][0] for name, (found, blocks) in exports_of(converted)},
+               EXPORT_S, "{:.2f} s".format)
+    goals.each(f"and <= {EXPORT_MEMORY / 1e6:.0f} MB",
+               {name: min(memory for _, memory in found) - engine[blocks][1]
+                for name, (found, blocks) in exports_of(converted)},
+               EXPORT_MEMORY, lambda value: f"{value / 1e6:.0f} MB")
+    if converted.imports:
+        ratio = min(converted.imports) / min(converted.printed)
+        goals.add(ratio <= IMPORT_RATIO, f"import of heaptrack's file takes <= {IMPORT_RATIO}x heaptrack_print: {ratio:.2f}x")
+    goals.add(converted.strip[1] <= STRIP_MEMORY, f"strip takes <= {STRIP_MEMORY / 1e6:.0f} MB: {converted.strip[1] / 1e6:.0f} MB")
+
+
+def exports_of(converted):
+    return [(name, (found, formats.EXPORTS[name])) for name, found in converted.exports.items()]
+
+
 def section(results, pairs, scaling, lived=None, opened=None, deeply=None, grown=None, seen=None,
-            dumped=None, traced=None, traced_kernel=None, streamed=None, bundled=None):
+            dumped=None, traced=None, traced_kernel=None, streamed=None, bundled=None, converted=None):
     goals = Goals()
     of_programs(results, goals)
     of_micro(pairs, scaling, goals)
@@ -324,4 +347,5 @@ def section(results, pairs, scaling, lived=None, opened=None, deeply=None, grown
     of_memleak_kernel(traced_kernel, goals)
     of_streaming(streamed, goals)
     of_bundle(bundled, goals)
+    of_formats(converted, goals)
     return ["Goals (of minima)", "", *goals.lines] if goals.lines else []

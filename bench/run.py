@@ -15,6 +15,7 @@ import sys
 
 sys.dont_write_bytecode = True
 import bundle  # noqa: E402
+import formats  # noqa: E402
 import core  # noqa: E402
 import deep  # noqa: E402
 import engine  # noqa: E402
@@ -37,7 +38,7 @@ import workloads as programs  # noqa: E402
 from place import BENCH, Place  # noqa: E402
 
 SMALL = ("micro", "live", "core", "engine", "growing", "deep", "web", "memleak", "memleak_kernel",
-         "streaming", "many", "bundle")
+         "streaming", "many", "bundle", "formats")
 IDLE = 0.5                  # a load average above this disturbs the figures
 
 
@@ -207,6 +208,14 @@ def run_bundle(place, arguments):
     return [["Starts of the tool, wall milliseconds, minimum/median", "", *lines]], found
 
 
+def run_formats(place, arguments):
+    """(sections, formats.Figures or None)."""
+    if not wanted(arguments, "formats"):
+        return [], None
+    lines, found = formats.measure(place, progress, arguments.fast)
+    return [["Other programs' formats, of a recording of clang++, minimum/median", "", *lines]], found
+
+
 def as_json(results):
     return {"failures": results.failures, "samples": {
         workload: {profiler: [dict(dataclasses.asdict(sample), cpu=sample.cpu)
@@ -235,15 +244,16 @@ def main():
     streaming_sections, streamed = run_streaming(place, arguments)
     many_sections = run_many(place, arguments)
     bundle_sections, bundled = run_bundle(place, arguments)
+    format_sections, converted = run_formats(place, arguments)
     progress("")
     busy = float(load) > IDLE
     text = report.text_of([
         report.head(place, started, number, load, busy) + absent,
         *(report.programs(results) if workloads else []), *sections, *live_sections,
         *core_sections, *engine_sections, *growing_sections, *deep_sections, *web_sections, *memleak_sections,
-        *kernel_sections, *streaming_sections, *many_sections, *bundle_sections,
+        *kernel_sections, *streaming_sections, *many_sections, *bundle_sections, *format_sections,
         goals.section(results, pairs, scaling, lived, opened, deeply, grown, seen, dumped, traced,
-                      traced_kernel, streamed, bundled)])
+                      traced_kernel, streamed, bundled, converted)])
     print(text, end="")
     output = arguments.output or BENCH / "results" / f"{started:%Y-%m-%d-%H%M}.txt"
     output.parent.mkdir(exist_ok=True)
