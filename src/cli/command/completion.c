@@ -21,7 +21,9 @@ static const struct option_spec *option_at(const struct command *command, size_t
 /* Whether its operands are recordings: files that are called .mallow, and directories of them. */
 static bool takes_recordings(const struct command *command)
 {
-	return strstr(command->usage, "RECORDING") || strstr(command->usage, "BEFORE");
+	// What import takes is anything else.
+	return (strstr(command->usage, "RECORDING") || strstr(command->usage, "BEFORE")) &&
+	       !strstr(command->usage, "FILE\u2026");
 }
 
 static bool is_file(const struct option_spec *spec)

@@ -15,6 +15,7 @@
 #include "coredump/coredump.h"
 #include "hosted/cleanup.h"
 #include "hosted/files/decompressed.h"
+#include "import/import.h"
 #include "trace/format.h"
 
 #define HEAD 64
@@ -31,9 +32,6 @@ struct kind {
 	}
 
 static const struct kind kinds[] = {
-	KIND("\xfd"
-	     "7zXZ",
-	     "xz data"),
 	KIND("BZh", "bzip2 data"),
 	KIND("PK\x03\x04", "a zip archive"),
 	KIND("!<arch>\n", "a library archive"),
@@ -41,7 +39,6 @@ static const struct kind kinds[] = {
 	KIND("<?xml", "an XML document"),
 	KIND("<svg", "an SVG picture"),
 	KIND("{", "a JSON document"),
-	KIND("v 1", "a heaptrack recording"),
 	KIND("PERFILE2", "a recording of perf"),
 };
 
@@ -111,6 +108,7 @@ struct err *file_kind_check(const char *path)
 	auto_close int fd = -1;
 	const char *kind;
 	struct stat st;
+	struct err *err;
 	ssize_t got;
 
 	if (stat(path, &st) < 0)
@@ -122,6 +120,9 @@ struct err *file_kind_check(const char *path)
 	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	if (fd < 0)
 		return err_create_errno(errno, "cannot open '%s'", path);
+	err = import_format(&(struct import_file){path, fd}, &kind);
+	if (err || kind)
+		return err;
 	got = read(fd, head, sizeof(head));
 	if (got < 0)
 		return err_create_errno(errno, "cannot read '%s'", path);
@@ -135,10 +136,17 @@ struct err *file_kind_check_own(const char *path, const char *why)
 {
 	struct err *err = file_kind_check(path);
 	auto_close int fd = err ? -1 : open(path, O_RDONLY | O_CLOEXEC);
+	const char *format = NULL;
 	bool core = false;
 
 	if (fd >= 0)
 		err = coredump_is(path, fd, &core);
+	if (!err && fd >= 0)
+		err = import_format(&(struct import_file){path, fd}, &format);
+	if (format)
+		return err_create("'%s' is a file of %s, which %s: mallow import makes a recording "
+				  "of it",
+				  path, format, why);
 	if (core)
 		return err_create("'%s' is a core dump, which %s: mallow core and mallow report "
 				  "read it",

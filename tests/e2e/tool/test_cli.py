@@ -119,7 +119,7 @@ def test_help_lists_what_exists(mallow, tmp_path):
     commands = re.findall(r"^  ((?:[a-z]+ )+) +\S", overview.stdout, re.M)
     commands = [command.strip() for command in commands]
     assert commands == ["run", "live", "top", "attach", "memleak", "report", "diff", "export", "check", "serve", "gather", "core", "info", "finish",
-                        "strip", "trace dump"]
+                        "import", "strip", "trace dump"]
     for command in commands:
         run = mallow_run(mallow, *command.split(), "--help")
         assert run.returncode == 0 and run.stderr == ""
@@ -150,7 +150,7 @@ def test_help_to_a_full_device_fails(mallow):
 @pytest.mark.parametrize("content, kind", [
     (b"", "empty"), (b"\x7fELF\x02\x01\x01" + b"\0" * 9 + b"\x02\0\x3e\0", "an ELF executable"),
     (b"\x1f\x8b\x08\0\0", "gzip data"), (b"\x28\xb5\x2f\xfd\0", "zstd data"),
-    (b"#!/bin/sh\n", "a script"), (b"v 10500 3\n", "a heaptrack recording"),
+    (b"#!/bin/sh\n", "a script"),
     (b"hello world\n", "a text file"), (b"\x89\x01\x02", "something else"),
     (b"hello\0world\n", "something else"),
     (bytes(4096), "all zeros, as of a program that was killed before its first event"),
@@ -919,7 +919,7 @@ def test_pager(mallow, made):  # noqa: F811
 def test_bash_completion(mallow):
     script = made_from_tables(mallow, "mallow.bash")
     assert completions(script, "mallow", "") == ["run", "live", "top", "attach", "memleak", "report", "diff", "export", "check",
-                                                 "serve", "gather", "core", "info", "finish", "strip", "trace", "help", "--help", "--version"]
+                                                 "serve", "gather", "core", "info", "finish", "import", "strip", "trace", "help", "--help", "--version"]
     assert completions(script, "mallow", "help", "re") == ["report"]
     assert completions(script, "mallow", "trace", "") == ["dump"]
     assert completions(script, "mallow", "report", "--to") == ["--top", "--to"]
