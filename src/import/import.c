@@ -84,7 +84,6 @@ static struct err *read_file(const struct import_file *file, const struct format
 	cleanup(input_deinit) struct import_input input = {
 		.name = file->name,
 		.fd = -1,
-		.begin_ns = begin_ns,
 	};
 	struct err *err = input_open(file, &input);
 

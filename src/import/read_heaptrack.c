@@ -296,8 +296,10 @@ static struct err *take_module(struct heaptrack *heaptrack)
 	struct span path;
 
 	heaptrack->raw = true;
-	if (text_take(text, " 1 -"))
-		return sink_forget_modules(heaptrack->sink);
+	if (text_take(text, " 1 -")) {
+		sink_forget_modules(heaptrack->sink);
+		return NULL;
+	}
 	if (heaptrack->version < SIZED_STRINGS) {
 		if (!text_take(text, " "))
 			return import_text_expected(text, "the path of a module");

@@ -11,7 +11,6 @@ struct import_input {
 	int fd;
 	bool whole; /* it is not compressed, or its compressed data ends as it should */
 	struct import_text text;
-	uint64_t begin_ns; /* sums without a time of their own are of this moment */
 };
 
 /* What the reader says of it. */

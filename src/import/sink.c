@@ -193,13 +193,12 @@ struct err *sink_module(struct import_sink *sink, struct span path, const struct
 	return vec_push(&sink->loaded, sink->modules) ? NULL : err_no_memory();
 }
 
-struct err *sink_forget_modules(struct import_sink *sink)
+void sink_forget_modules(struct import_sink *sink)
 {
 	for (size_t i = 0; i < sink->loaded.count; i++)
 		put_fact(sink, TRACE_RECORD_MODULE_GONE, true,
 			 (const uint64_t[]){sink->loaded.items[i]}, 1, (struct span){0});
 	sink->loaded.count = sink->places.count = 0;
-	return NULL;
 }
 
 /* *ret: the index of a file. Where it lay is not known. */

@@ -35,6 +35,8 @@ void sink_reads(struct import_sink *sink, const struct import_text *text);
 /* What the file says of the program: its path; its command, whose words are the arguments; its pid.
  */
 void sink_program(struct import_sink *sink, struct span path);
+/* The path, if none is known so far: that of the first file that was loaded. */
+void sink_guess_program(struct import_sink *sink, struct span path);
 struct err *sink_command(struct import_sink *sink, struct span command);
 void sink_pid(struct import_sink *sink, uint32_t pid);
 /* When it started, CLOCK_REALTIME in nanoseconds. */
@@ -42,15 +44,12 @@ void sink_started(struct import_sink *sink, uint64_t realtime_ns);
 /* It had begun before: frees of unknown blocks are no errors. */
 void sink_begun_before(struct import_sink *sink);
 
-/* The same if no path is known so far. */
-void sink_guess_program(struct import_sink *sink, struct span path);
-
 /* *ret: the one copy of a text, with a NUL behind it. NULL if it is empty. */
 struct err *sink_text(struct import_sink *sink, struct span text, const char **ret);
 
 /*
  * A file that was loaded, and whose place is known. Its code has bare pcs (struct record_frame with
- * id 0), of which mallow finds the names. Times and ids as in a module record.
+ * id 0), of which mallow finds the names. The same place again, as in a second dump, is one file.
  */
 struct sink_place {
 	uint64_t bias; /* file address = pc - bias */
@@ -60,7 +59,7 @@ struct sink_place {
 };
 struct err *sink_module(struct import_sink *sink, struct span path, const struct sink_place *place);
 /* All of them are gone: others come. */
-struct err *sink_forget_modules(struct import_sink *sink);
+void sink_forget_modules(struct import_sink *sink);
 
 /*
  * *ret: the number of a frame that has names: symbols, the innermost inlined function first, with

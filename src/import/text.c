@@ -63,11 +63,6 @@ struct err *import_text_line(struct import_text *text, bool *ret)
 	char *end;
 
 	*ret = true;
-	if (text->again) {
-		text->again = false;
-		text->at = text->start;
-		return NULL;
-	}
 	while (true) {
 		size_t left = text->size - text->next;
 
@@ -110,7 +105,7 @@ struct err *import_text_rewind(struct import_text *text)
 		return err_create_errno(errno, "%s", text->name);
 	text->size = text->next = 0;
 	text->line = 0;
-	text->at_end = text->again = false;
+	text->at_end = false;
 	return NULL;
 }
 

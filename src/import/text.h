@@ -27,7 +27,6 @@ struct import_text {
 	size_t size, next, capacity;  /* data[next … size] is not taken yet */
 	bool at_end;                  /* of the file */
 	bool cut;                     /* the present line, the last one, does not end */
-	bool again;                   /* import_text_back() */
 	uint64_t line;                /* number of the present line, from 1 */
 	const char *start, *at, *end; /* the present line, and what is left of it */
 };
@@ -43,12 +42,6 @@ struct err *import_text_all(struct import_text *text, struct span *ret);
 
 /* Goes back to the start of the file. */
 struct err *import_text_rewind(struct import_text *text);
-
-/* The next import_text_line() gives the present line again. */
-static inline void import_text_back(struct import_text *text)
-{
-	text->again = true;
-}
 
 /* The error "FILE: line N: EXPECTED was expected, where 'REST' stands". */
 struct err *import_text_expected(const struct import_text *text, const char *expected);

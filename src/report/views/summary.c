@@ -145,7 +145,7 @@ static void write_brief_known(struct buf *buf, const struct style *style,
 {
 	const struct recording_summary *sum = recording_summary(recording);
 	const struct recording_facts *facts = recording_facts(recording);
-	bool same = facts->aggregate->peak_is_live && facts->aggregate->moment_count == 1;
+	bool same = aggregate_is_dump(facts);
 	uint64_t blocks[METRIC_COUNT] = {
 		[METRIC_PEAK] = sum->peak_blocks,
 		[METRIC_LEAKED] = sum->leaked_blocks,
