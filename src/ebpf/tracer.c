@@ -298,7 +298,6 @@ static struct err *attach_probes(struct tracer *tracer, enum probe_way way)
 		err = upload_code(tracer);
 	if (err)
 		return err;
-	tracer->generation = generation_now(tracer);
 	upload_allocators(tracer);
 	tracer->ring =
 		ring_buffer__new(bpf_map__fd(tracer->bpf->maps.events), on_event, tracer, NULL);
@@ -414,6 +413,9 @@ struct err *tracer_create(struct target *target, const struct tracer_options *op
 		err = code_tables_compile(&tracer->code, target);
 	if (!err)
 		err = attach_somehow(tracer);
+	// Libraries may have taken each other's place before the loader had its probe.
+	if (!err)
+		err = new_code(tracer);
 	if (err)
 		return err;
 	*ret = steal(&tracer);

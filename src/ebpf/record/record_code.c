@@ -16,6 +16,7 @@ void record_code_deinit(struct record_code *code)
 	vec_deinit(&code->frames);
 	vec_deinit(&code->stacks);
 	vec_deinit(&code->modules);
+	lasting_modules_deinit(&code->lasting);
 	map_deinit(&code->by_number);
 	map_deinit(&code->frame_ids);
 }
@@ -169,16 +170,16 @@ static void drop_gone(struct record_code *code, const struct target *target, uin
 struct err *record_code_look(struct record_code *code, const struct target *target, uint64_t now_ns,
 			     struct recording_file *file)
 {
-	struct err *err = NULL;
+	struct err *err = code->looked ? NULL : lasting_modules_find(target, &code->lasting);
 
 	drop_gone(code, target, now_ns, file);
 	for (size_t i = 0; !err && i < target->spans.count; i++) {
-		struct recorded_span span = {.span = target->spans.items[i],
-					     .first = !code->looked};
+		struct recorded_span span = {.span = target->spans.items[i]};
 		const struct recorded_span *known = find_known(code, &span.span);
 
 		if (known && known->span.start == span.span.start)
 			continue;
+		span.lasting = lasting_modules_have(&code->lasting, &span.span);
 		if (known)
 			span.id = known->id;
 		else if (span.span.module != TARGET_NO_MODULE)
@@ -209,7 +210,7 @@ static uint32_t module_at(const struct record_code *code, uint64_t address)
 	return span ? span->id : 0;
 }
 
-/* How many of the frames, from the innermost on, are in code that was there from the start. */
+/* How many of the frames, from the innermost on, are in code that was there at any time. */
 static uint32_t count_settled(const struct record_code *code, const uint64_t *frames,
 			      uint32_t count)
 {
@@ -219,7 +220,7 @@ static uint32_t count_settled(const struct record_code *code, const uint64_t *fr
 		const struct recorded_span *span =
 			span_at(code, (frames[settled] & ~FRAME_INTERRUPTED) - 1);
 
-		if (!span || !span->first)
+		if (!span || !span->lasting)
 			break;
 		settled++;
 	}

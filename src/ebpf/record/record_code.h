@@ -5,6 +5,7 @@
 #ifndef MALLOW_EBPF_RECORD_RECORD_CODE_H
 #define MALLOW_EBPF_RECORD_RECORD_CODE_H
 
+#include "ebpf/target/loader_state.h"
 #include "ebpf/tracer.h"
 #include "hosted/map.h"
 #include "write/recording_file.h"
@@ -12,8 +13,8 @@
 /* A span of code, and the module record that it belongs to. */
 struct recorded_span {
 	struct target_span span;
-	uint32_t id; /* of the module record; 0: the span is in no module */
-	bool first;  /* it was mapped at the first look, too */
+	uint32_t id;  /* of the module record; 0: the span is in no module */
+	bool lasting; /* it is never unmapped */
 };
 
 /* A stack of the recording. */
@@ -33,8 +34,9 @@ struct record_code {
 	struct map frame_ids;  /* (module id << 48 | pc): the frame's id */
 	VEC(uint32_t) modules; /* of module record id - 1: the target's module */
 	bool looked;           /* record_code_look() was called */
-	bool one_off;          /* the last frames are of a stack that is not kept … */
-	size_t one_off_first;  /* … from here on */
+	struct lasting_modules lasting;
+	bool one_off;         /* the last frames are of a stack that is not kept … */
+	size_t one_off_first; /* … from here on */
 };
 
 void record_code_deinit(struct record_code *code);

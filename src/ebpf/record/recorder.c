@@ -289,9 +289,12 @@ static void on_thread_end(void *argument, const struct event *event)
 static void on_code(void *argument)
 {
 	struct recorder *recorder = argument;
-	struct err *err = record_code_look(&recorder->code, tracer_target(recorder->tracer),
-					   now_ns(), recorder->file);
+	struct err *err;
 
+	if (!recorder->file)
+		return; // recorder_create() will look
+	err = record_code_look(&recorder->code, tracer_target(recorder->tracer), now_ns(),
+			       recorder->file);
 	if (err)
 		keep_failure(recorder, err);
 }

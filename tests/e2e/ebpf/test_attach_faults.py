@@ -185,20 +185,26 @@ OPENER = r"""
 #include <unistd.h>
 int main(int count, char **words)
 {
+	void *library = dlopen(words[2], RTLD_NOW);
 	puts("ready"), fflush(stdout);
-	for (int i = 0;; i++) {
-		void *library = dlopen(words[i % 2 + 2], RTLD_NOW);
+	getchar();
+	dlclose(library);
+	for (int i = 1;; i++) {
+		library = dlopen(words[i % 2 + 2], RTLD_NOW);
 		((void (*)(void))dlsym(library, "work"))();
+		if (i % 2 == 0)
+			usleep(atoi(words[1]));
 		dlclose(library);
-		usleep(atoi(words[1]));
 	}
 }
 """
 
 
-@pytest.mark.parametrize("pause_us", [0, 1000])
+@pytest.mark.parametrize("pause_us", [0, 20000])
 def test_libraries_that_take_turns(mallow, tool, tmp_path, pause_us):
-    """They lie at the same place: no stack has the name of the other one, although many are cut."""
+    """They lie at the same place: no stack has the name of the other one, although many are cut.
+
+    With a pause, most looks at the mappings find the first library, as if the second had never been there."""
     for name, size in (("one", 1111), ("two", 2222)):
         build(tmp_path, f"{name}.so", f"#include <stdlib.h>\nvoid *volatile {name}_kept;\n"
               f"__attribute__((noinline)) void alloc_{name}(void) {{ {name}_kept = malloc({size}); free({name}_kept); }}\n"
@@ -206,6 +212,8 @@ def test_libraries_that_take_turns(mallow, tool, tmp_path, pause_us):
     path = tmp_path / "r.mallow"
     with Target([build(tmp_path, "opener", OPENER, "-ldl"), str(pause_us), tmp_path / "one.so",
                  tmp_path / "two.so"]) as target, Attach(mallow, target.pid, path) as attach:
+        target.process.stdin.write("go\n")
+        target.process.stdin.flush()
         time.sleep(1.5)
         attach.end()
 
@@ -215,7 +223,7 @@ def test_libraries_that_take_turns(mallow, tool, tmp_path, pause_us):
         return sum(site["calls"] for site in json.loads(run.stdout)["sites"]) if run.stdout else 0
 
     assert calls("two", 1111) == calls("one", 2222) == 0
-    assert tool.report(path)["calls"] > 100
+    assert tool.report(path)["calls"] > 50
 
 
 def attach_by_shell(mallow, target, path, before, after="", *options):
