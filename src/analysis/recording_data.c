@@ -47,6 +47,7 @@ void recording_close(struct recording *recording)
 	shared_drop(recording->blocks);
 	shared_drop(recording->pools);
 	shared_drop(recording->facts_cache);
+	free(recording->aggregate);
 	free(recording);
 }
 

@@ -45,6 +45,7 @@ struct recording {
 	struct recording_blocks *blocks;
 	struct pool_table *pools;
 	struct facts_cache *facts_cache; /* NULL: the sites are not those of the recording */
+	struct aggregate *aggregate;     /* owned: that of the facts, if it is not in the tables */
 };
 
 /* What stacks, threads and times of a recording mean, and all that was read besides events. */

@@ -58,8 +58,9 @@ static inline bool aggregate_is_dump(const struct recording_facts *facts)
 const struct aggregate_moment *aggregate_at(const struct aggregate *aggregate, int64_t ns);
 
 /*
- * A copy of an aggregate with some of its sites: as filtered_create(). sites: a byte for each, 1:
- * it is kept; NULL: all are. moment: what was live then is peak and leaked; NULL: the sums stay.
+ * A copy of an aggregate with some of its sites, as filtered_create(), and with their part of the
+ * moments. sites: a byte for each, 1: it is kept; NULL: all are. moment: the copy is what was live
+ * then, and knows no other moment; NULL: the sums stay.
  */
 struct err *aggregate_filter(const struct recording *recording, const uint8_t *sites,
 			     const struct aggregate_moment *moment, struct recording **ret);

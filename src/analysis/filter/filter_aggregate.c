@@ -40,16 +40,20 @@ static struct err *check_conditions(const struct filter *filter)
 struct err *filter_aggregate(const struct filter *filter, const struct recording *recording,
 			     struct symbolized *symbolized, struct recording **ret)
 {
+	const struct aggregate *aggregate = recording_facts(recording)->aggregate;
 	const struct aggregate_moment *moment = NULL, nothing = {0};
 	auto_free uint8_t *sites = NULL;
 	int64_t ns;
 	struct err *err = check_conditions(filter);
 
+	if (!err && filter_has(filter, FILTER_ALIVE_AT) &&
+	    !(aggregate->known >> TRACE_SUM_LIVE_BYTES & 1))
+		err = err_create("alive_at: what was live when is not known of this import");
 	if (!err && filter_has(filter, FILTER_ALIVE_AT)) {
 		err = moment_resolve(&filter->conditions[FILTER_ALIVE_AT].moment, recording, false,
 				     &ns);
 		if (!err)
-			moment = aggregate_at(recording_facts(recording)->aggregate, ns);
+			moment = aggregate_at(aggregate, ns);
 		moment = moment ? moment : &nothing; // nothing was live before the first
 	}
 	if (!err)

@@ -96,6 +96,8 @@ static void write_moment(struct buf *buf, const struct style *style,
 
 	put_label(buf, style, "live", format_bytes(sum->peak_bytes, style->exact).text);
 	buf_printf(buf, "in %s\n", format_counted(sum->peak_blocks, "block", style->exact).text);
+	if (facts->aggregate)
+		return; // which of it was freed later is not known
 	put_label(buf, style, "leaked", format_bytes(sum->leaked_bytes, style->exact).text);
 	buf_printf(buf, "of that, in %s%s\n",
 		   format_counted(sum->leaked_blocks, "block", style->exact).text,

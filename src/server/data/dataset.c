@@ -120,6 +120,22 @@ static struct err *take_recording(struct dataset *dataset, const struct recordin
 	return NULL;
 }
 
+/* Names the recording that the data set owns, and takes it. */
+static struct err *name_owned(struct dataset *dataset, const char *const *debug_paths)
+{
+	struct err *err = make_symbolizer(dataset, debug_paths);
+
+	if (!err)
+		err = symbolized_create(dataset->owned,
+					&(struct naming){.symbolizer = dataset->reading.symbolizer},
+					&dataset->symbolized);
+	if (!err && dataset->anonymous) {
+		err = symbolized_anonymize(dataset->symbolized);
+		recording_anonymize(dataset->owned);
+	}
+	return err ? err : take_recording(dataset, dataset->owned);
+}
+
 void dataset_note_end(struct dataset *dataset)
 {
 	recording_note_end(dataset->owned);
@@ -143,17 +159,28 @@ struct err *dataset_open(const char *path, const struct dataset_options *options
 	if (!err)
 		index_file_renew(dataset->owned);
 	if (!err)
-		err = make_symbolizer(dataset, options->debug_paths);
+		err = name_owned(dataset, options->debug_paths);
 	if (!err)
-		err = symbolized_create(dataset->owned,
-					&(struct naming){.symbolizer = dataset->reading.symbolizer},
-					&dataset->symbolized);
-	if (!err && options->anonymous) {
-		err = symbolized_anonymize(dataset->symbolized);
-		recording_anonymize(dataset->owned);
-	}
+		*ret = steal(&dataset);
+	return err;
+}
+
+struct err *dataset_open_filtered(struct dataset *of, const struct filter *filter,
+				  const char *const *debug_paths, struct dataset **ret)
+{
+	cleanup(dataset_release_at) struct dataset *dataset = NULL;
+	struct err *err = create_empty(&dataset);
+
+	if (err)
+		return err;
+	dataset->as_recorded = dataset_hold(of);
+	dataset->path = of->path;
+	dataset->anonymous = of->anonymous;
+	dataset_lock(of);
+	err = filter_aggregate(filter, of->recording, of->symbolized, &dataset->owned);
+	dataset_unlock(of);
 	if (!err)
-		err = take_recording(dataset, dataset->owned);
+		err = name_owned(dataset, debug_paths);
 	if (!err)
 		*ret = steal(&dataset);
 	return err;

@@ -16,6 +16,7 @@
 #include "analysis/blocks/site_sums.h"
 #include "analysis/blocks/site_usage.h"
 #include "analysis/diff/diff.h"
+#include "analysis/filter/filter.h"
 #include "analysis/names/symbolized.h"
 #include "analysis/groups/block_groups.h"
 #include "analysis/growing/growing.h"
@@ -51,7 +52,8 @@ struct dataset {
 	/*
 	 * Of a recording that another one is compared with: both on common stacks (pairs.h). NULL:
 	 * it is as it was recorded. Filters are about the recording as it was. The data set after
-	 * holds the one before, and that one the diff, whose recordings both have.
+	 * holds the one before, and that one the diff, whose recordings both have. Of a filtered
+	 * aggregate: all of it.
 	 */
 	struct dataset *as_recorded;
 	struct dataset *before;
@@ -117,6 +119,12 @@ bool dataset_grows(const struct dataset *dataset);
  */
 struct err *dataset_open_side(struct dataset *of, const struct diff *diff, int side,
 			      struct dataset **ret);
+/*
+ * Opens what a filter leaves of an aggregate. of: as above. debug_paths: as struct dataset_options
+ * has them. An error that is not one of memory is about the conditions: filter_aggregate().
+ */
+struct err *dataset_open_filtered(struct dataset *of, const struct filter *filter,
+				  const char *const *debug_paths, struct dataset **ret);
 struct dataset *dataset_hold(struct dataset *dataset);
 /* Accepts NULL. */
 void dataset_release(struct dataset *dataset);

@@ -49,8 +49,8 @@ static struct err *open_pair(struct request *request, struct reply *reply)
 }
 
 /*
- * Several recordings as one, and imported sums, have no blocks: neither lists of them, nor what a
- * filter chooses. Nor are they put on common stacks with another recording.
+ * Several recordings as one, and imported sums, have no blocks, and no lists of them. Nor are they
+ * put on common stacks with another recording. A filter chooses stacks of imported sums: narrow().
  */
 static struct err *check_merged(const struct request *request, struct reply *reply)
 {
@@ -61,7 +61,7 @@ static struct err *check_merged(const struct request *request, struct reply *rep
 	if (!dataset_has_sums_alone(request->dataset))
 		return NULL;
 	if (alone && request->route->groups & (ROUTE_MERGED | curves) &&
-	    filter_is_empty(request->filter))
+	    (curves || filter_is_empty(request->filter)))
 		return NULL;
 	if (!request->dataset->merge)
 		return reply_refuse(reply, MHD_HTTP_BAD_REQUEST,
@@ -95,6 +95,24 @@ static struct err *open_before(struct request *request, struct reply *reply)
 	return open_pair(request, reply);
 }
 
+/* Of imported sums: the data set becomes that of the stacks that the filter chooses. */
+static struct err *narrow(struct request *request, struct reply *reply)
+{
+	struct dataset *narrowed = NULL;
+	struct err *err;
+
+	if (!request->dataset->facts->aggregate || filter_is_empty(request->filter))
+		return NULL;
+	err = dataset_open_filtered(request->dataset, request->filter,
+				    catalog_options(request->catalog)->debug_paths, &narrowed);
+	if (err)
+		return request_refuse_err(request, reply, err);
+	dataset_release(request->dataset);
+	request->dataset = narrowed;
+	filter_destroy(steal(&request->filter));
+	return filter_create(&request->filter);
+}
+
 struct err *request_open(struct request *request, struct reply *reply)
 {
 	struct err *err = catalog_find(request->catalog, request->id, &request->dataset);
@@ -103,6 +121,8 @@ struct err *request_open(struct request *request, struct reply *reply)
 		return reply_refuse(reply, MHD_HTTP_NOT_FOUND, "data not found");
 	if (!err)
 		err = check_merged(request, reply);
+	if (!err && !reply->status)
+		err = narrow(request, reply);
 	return err || reply->status || !request->before ? err : open_before(request, reply);
 }
 

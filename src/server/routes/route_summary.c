@@ -1,4 +1,5 @@
 /* /summary: what a recording is, its lists, and the sums of all and of matching allocations. */
+#include "analysis/aggregate/aggregate.h"
 #include "analysis/facts/run_facts.h"
 #include "analysis/filter/filtered.h"
 #include "analysis/views/series_stored.h"
@@ -86,6 +87,14 @@ static void put_threads(struct json_writer *json, const struct recording *record
 	json_end(json);
 }
 
+/* Whether /series says how memory went over time: an import may be of one moment. */
+static bool has_curve(const struct summarized *summarized)
+{
+	const struct aggregate *aggregate = recording_facts(summarized->recording)->aggregate;
+
+	return aggregate ? aggregate->moment_count > 1 : summarized->has_blocks;
+}
+
 static void put_summary(struct json_writer *json, const struct request *request,
 			const struct summarized *summarized)
 {
@@ -103,6 +112,7 @@ static void put_summary(struct json_writer *json, const struct request *request,
 	put_threads(json, summarized->recording);
 	info_json_modules(json, summarized->recording);
 	json_field_bool(json, "has_blocks", summarized->has_blocks);
+	json_field_bool(json, "has_curve", has_curve(summarized));
 	recording_mallopts(summarized->recording, &mallopts);
 	json_field_u64(json, "mallopts", mallopts);
 	json_field_bool(
@@ -197,9 +207,14 @@ static struct err *summarize_request(struct request *request, struct reply *repl
 {
 	const struct dataset *dataset = request->dataset;
 
-	if (filter_is_empty(request->filter))
-		return summarize_all(dataset->recording, dataset->blocks->count, ret);
-	return summarize_matched(request, reply, ret);
+	struct err *err;
+
+	if (!filter_is_empty(request->filter))
+		return summarize_matched(request, reply, ret);
+	err = summarize_all(dataset->recording, dataset->blocks->count, ret);
+	if (dataset->facts->aggregate && dataset->as_recorded)
+		ret->recording = dataset->as_recorded->recording; // its filter is its data set
+	return err;
 }
 
 static void put_change(struct json_writer *json, const struct recording *before,
@@ -263,7 +278,9 @@ static struct err *answer_index(const struct request *request, struct reply *rep
 	facts = recording_facts(recording);
 	if (!facts->indexed || facts->live)
 		return NULL;
-	err = summarize_all(recording, facts->allocations > facts->culled_allocations, &summarized);
+	err = summarize_all(recording,
+			    !facts->aggregate && facts->allocations > facts->culled_allocations,
+			    &summarized);
 	return err ? err : answer_summary(request, &summarized, reply);
 }
 

@@ -14,6 +14,7 @@ import pytest
 import mallow_reader
 import report_json
 from conftest import clean_environment, need
+from heap_dumps import write_dumps
 from servers import Server
 
 IMPORTS = pathlib.Path(__file__).with_name("imports")
@@ -414,3 +415,35 @@ def test_dumps_by_their_numbers(tool, tmp_path):
     tool("import", *sorted(tmp_path.glob("je.*.heap")), "-o", tmp_path / "copied.mallow")
     assert tool("report", tmp_path / "copied.mallow").stdout.splitlines()[1:3] == [
         "  a heap dump of jemalloc, the last of 11 within 10.0 s (sums alone)", "  times are not known: a second each"]
+
+
+def test_conditions_on_dumps_in_a_row(tool, tmp_path):
+    """The server and the command choose stacks and moments alike; what no dump knows is refused in one line."""
+    recording = tmp_path / "all.mallow"
+    tool("import", *write_dumps(tmp_path), "-o", recording)
+    server = Server(tool.path, recording)
+
+    def sums(**conditions):
+        return server.json("/data/last/sums", **conditions)["all"]
+
+    summary = server.json("/data/last/summary", alive_at="90s")
+    assert summary["has_curve"] and not summary["has_blocks"]
+    assert (summary["all"]["peak_bytes"], summary["matched"]["peak_bytes"]) == (72000, 72000)
+    assert (sums(alive_at="1s")["bytes"], sums(alive_at="1s")["blocks"], sums(alive_at="119s")["bytes"]) == (31000, 31, 72000)
+    assert sums(alive_at="0s")["bytes"] == 31000 and sums(alive_at="120s")["bytes"] == 13000
+    deep = {"backtrace_depth_min": 2}
+    assert sums(**deep)["bytes"] == 70000 and sums(alive_at="1s", **deep)["bytes"] == 30000
+    assert server.json("/data/last/series", points=4, **deep)["live_last"] == [30000, 70000, 70000, 10000]
+    assert server.json("/data/last/series", points=4)["live_last"] == [31000, 72000, 72000, 13000]
+    assert server.json("/data/last/flame", alive_at="1s", **deep)["bytes"][0] == 30000
+    assert server.json("/data/last/summary", **deep)["all"]["peak_bytes"] == 72000
+    assert server.text("/data/last/export/collapsed?alive_at=1s").split()[1::2] == ["1000", "30000"]
+    assert server.refused("/data/last/summary?size_min=3").startswith("size_min: this is not known of sums of stacks")
+    assert server.refused("/data/last/allocations").startswith("what was imported has sums of stacks")
+    server.end()
+    at = load(tool, "--at", "1s", "--backtrace-depth-min", 2, recording)
+    assert (at["peak_bytes"], at["leaked_bytes"], at["known"]) == (30000, 30000, ["peak", "leaked"])
+    # Which of it was freed later is not known.
+    assert "leaked" not in tool("report", "--at", "1s", recording).stdout
+    run = tool("report", "--at", "1s", IMPORTS / "memray-stats.json", check=False)
+    assert run.returncode and "alive_at: what was live when is not known of this import" in run.stderr

@@ -9,6 +9,7 @@ import urllib.parse
 import pytest
 
 from browser import PAGES
+from heap_dumps import write_dumps
 from processes import wait_for
 from streams import Process
 from page_sound import CUT, assert_sound
@@ -435,3 +436,21 @@ def test_a_recording_that_is_not_served(page):
     page.expect("404")
     page.click(".failure a")
     assert "allocated by" in page.text(".grid-head") and "r=" not in page.hash
+
+
+def test_dumps_in_a_row_are_a_curve(browse, serve, tool, tmp_path):
+    """What is live at each; a click chooses one of them for every page, which are those that have something to say."""
+    recording = tmp_path / "all.mallow"
+    tool("import", *write_dumps(tmp_path), "-o", recording)
+    page = browse(serve(recording))
+    page.open()
+    assert page.texts(".rail-text") == ["Overview", "Flame graph", "Call tree", "Sites", "Source"]
+    assert page.texts(".legend li") == ["live"] and "72.0 KB" in page.text(".peak-flag").replace(NBSP, " ")
+    assert [text.split(" of ")[0] for text in page.texts(".top-sites h2")] == ["Live at the peak", "Live at the end"]
+    assert_sound(page, "#/overview")
+    page.drag(".strip-field", 0.1, 0.1)
+    assert "range=moment:" in page.hash and exact(page, ".sum") == 31000
+    page.drag(".strip-field", 0.2, 0.7)  # a range is not known of them: its end is the moment
+    assert "range=moment:" in page.hash and exact(page, ".sum") == 72000
+    page.open("#/sites?backtrace_depth_min=2")
+    assert exact(page, ".sum") == 70000

@@ -8,8 +8,8 @@ import { fileFacts, inFile } from '../api/file';
 import { chooseMoment } from '../state/moments';
 import { badges } from '../state/badges';
 import { LIVE_WORDS, liveMark, liveState, markNow, showGrown, togglePause } from '../state/live';
-import { bare, family, liveTable, merged, rangeModes } from '../state/limits';
-import { conditions, dataPath, go, place } from '../state/state';
+import { family, imported, liveTable, merged, rangeModes } from '../state/limits';
+import { conditions, dataPath, go, place, summary } from '../state/state';
 import { formatBytes, formatChange, formatCount, formatExact, formatTime } from '../text/units';
 import { conditionWords } from '../text/conditions';
 import { FilterForm } from './filter_form';
@@ -171,13 +171,13 @@ export function Chips() {
 	return (
 		<div class="chips" role="region" aria-label="filter">
 			<LiveControls />
-			{merged.value ? <MergedChip /> : bare.value ? null : brush || !('alive_at' in own) ? <BrushChip /> : null}
+			{merged.value ? <MergedChip /> : imported.value && !summary.value?.has_curve ? null : brush || !('alive_at' in own) ? <BrushChip /> : null}
 			{Object.entries(own).filter(([name]) => !ofSides(name)).map(([name, value]) => (
 				<ConditionChip key={name} name={name} value={value} />
 			))}
 			{inFile ? (
 				<OfFile />
-			) : bare.value ? null : (
+			) : merged.value ? null : (
 				<button type="button" class="plain" title="all conditions" onClick={() => setForm(true)}>
 					+ filter
 				</button>

@@ -88,7 +88,7 @@ function Page() {
 			{overview ? <Checked /> : null}
 			{overview ? <OverviewHead /> : null}
 			{overview ? <OfRun /> : null}
-			{summary.value.has_blocks ? <Strip plotHeight={overview ? OVERVIEW_HEIGHT : STRIP_HEIGHT} legend={overview} /> : null}
+			{summary.value.has_curve ? <Strip plotHeight={overview ? OVERVIEW_HEIGHT : STRIP_HEIGHT} legend={overview} /> : null}
 			<Chips />
 			{why ? <Missing why={why} /> : <View key={`${page} ${recording}`} />}
 		</>

@@ -4,7 +4,7 @@ import { facts, linkTo, place, summary, wrongFrees } from '../state/state';
 import { badges } from '../state/badges';
 import { formatShort } from '../text/units';
 import { inFile } from '../api/file';
-import { missing } from '../state/limits';
+import { imported, missing } from '../state/limits';
 import { Icon } from './icon';
 
 interface Entry {
@@ -40,7 +40,7 @@ export function Rail() {
 	return (
 		<nav class="rail" aria-label="pages">
 			<ul>
-				{ENTRIES.filter(({ page, some }) => !(inFile && missing(page)) && (!some || some() > 0 || place.value.page === page)).map(({ page, text, key, before }) => (
+				{ENTRIES.filter(({ page, some }) => !((inFile || imported.value) && missing(page)) && (!some || some() > 0 || place.value.page === page)).map(({ page, text, key, before }) => (
 					<li key={page}>
 						{before ? <span class="rail-head">{before}</span> : null}
 						<a href={linkTo({ page })} aria-current={place.value.page === page ? 'page' : undefined} title={`${text} (g ${key})`}>

@@ -4,7 +4,7 @@ import { EXPORTS } from '../api/generated';
 import { Menu, type MenuItem } from '../components/menu';
 import { Switch } from '../components/switch';
 import type { Metric } from '../state/place';
-import { bare, family, knownMetrics, merged } from '../state/limits';
+import { bare, family, knownMetrics, leftWords, merged } from '../state/limits';
 import { command, curl, exportDiffers, exportTarget, request, rowsTarget, sitesTarget } from '../state/asked';
 import { copy } from '../state/say';
 import { facts, go, linkTo, place, recordings } from '../state/state';
@@ -22,7 +22,7 @@ const METRIC_WORDS: Record<Metric, [string, string]> = {
 	calls: ['calls', 'how many allocations (3)'],
 	temporary: ['temporary', 'freed with no other allocation by the same thread in between (4)'],
 	slack: ['slack', 'bytes got beyond those asked for (5)'],
-	leaked: ['never freed', 'bytes never freed (6)'],
+	leaked: ['never freed', 'bytes that were not freed (6)'],
 };
 
 /* As reports call a program that was lost with the rest of its recording. */
@@ -94,7 +94,7 @@ export function TopBar() {
 				<Switch
 					label="metric"
 					value={place.value.metric}
-					choices={knownMetrics.value.map((metric) => ({ value: metric, text: METRIC_WORDS[metric][0], title: METRIC_WORDS[metric][1] }))}
+					choices={knownMetrics.value.map((metric) => ({ value: metric, text: metric === 'leaked' ? leftWords.value : METRIC_WORDS[metric][0], title: METRIC_WORDS[metric][1] }))}
 					onChange={(metric) => go({ metric })}
 				/>
 			</div>

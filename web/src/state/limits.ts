@@ -40,9 +40,12 @@ export const OPTIONAL = ['own_peak', 'growth', 'slack', 'first', 'last', 'longes
 
 /** Columns of sites that are not known. */
 export const unknownColumns = computed<string[]>(() => {
-	if (bare.value) return ['curve', 'lived', ...OPTIONAL];
+	if (bare.value) return ['curve', 'lived', ...OPTIONAL, ...METRICS.filter((metric) => !knownMetrics.value.includes(metric))];
 	return liveTable.value ? ['leaked', 'temporary', 'lived', 'own_peak', 'growth', 'slack', 'longest'] : [];
 });
+
+/** What that is called which was live at the end: a dump of a program that went on does not say that it was never freed. */
+export const leftWords = computed(() => (imported.value && ['cut', 'detached'].includes(facts.value?.end_reason ?? '') ? 'live at the end' : 'never freed'));
 
 /* What an import calls the metrics; it has no slack. */
 const OF_SUMS: Partial<Record<Metric, string>> = { bytes: 'peak', blocks: 'peak', leaked: 'leaked', calls: 'calls', temporary: 'temporary' };

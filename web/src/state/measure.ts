@@ -1,5 +1,6 @@
 /* The metric switch: which column of /sums and which metric of /flame it is, and in which words. */
 import { computed } from '@preact/signals';
+import { leftWords } from './limits';
 import type { Metric } from './place';
 import { place } from './state';
 import { formatBytes, formatCount } from '../text/units';
@@ -39,6 +40,6 @@ export const measure = computed<Measure>(() => {
 		case 'slack':
 			return { metric, column: 'slack', flame: 'slack', word: 'slack', format: formatBytes };
 		case 'leaked':
-			return { metric, column: 'leaked', flame: 'leaked', word: 'never freed', format: formatBytes };
+			return { metric, column: 'leaked', flame: 'leaked', word: leftWords.value, format: formatBytes };
 	}
 });

@@ -1,7 +1,7 @@
 /* Moves of the brush, for the strip, keys and links. */
 import type { BrushMode } from './brush';
 import { fileFacts, inFile } from '../api/file';
-import { rangeModes } from './limits';
+import { imported, rangeModes } from './limits';
 import { movedTo } from './here';
 import { say } from './say';
 import { formatTime } from '../text/units';
@@ -22,7 +22,7 @@ export function rangeMode(): BrushMode {
 
 export function chooseRange(from: number, to: number, mode: BrushMode, replace = false): void {
 	if (inFile && from !== to) return say(`this file has moments, not ranges: mallow serve ${fileFacts()!.name} has both`);
-	if (from === to) return chooseMoment(to, replace);
+	if (from === to || imported.value) return chooseMoment(to, replace);
 	go({ brush: { mode, from, to } }, replace);
 }
 
@@ -30,7 +30,7 @@ export function chooseRange(from: number, to: number, mode: BrushMode, replace =
 export function nextMode(): void {
 	const brush = place.value.brush;
 	if (!brush) return;
-	if (inFile) return;
+	if (inFile || imported.value) return;
 	if (brush.mode === 'moment') return go({ brush: { mode: 'kept', from: 0, to: brush.to } });
 	const modes = rangeModes.value;
 	const at = modes.indexOf(brush.mode);

@@ -1,5 +1,5 @@
 /* When a page's numbers are of, in words. */
-import { liveTable } from '../state/limits';
+import { leftWords, liveTable } from '../state/limits';
 import { measure } from '../state/measure';
 import { place, summary } from '../state/state';
 import { formatTime } from '../text/units';
@@ -22,7 +22,7 @@ export function metricWords(): string {
 	const all = place.value.brush?.mode === 'freed' ? 'freed' : 'allocated';
 	if (metric === 'bytes') return column === 'total' ? all : 'live';
 	if (metric === 'blocks') return column === 'calls' ? `blocks ${all}` : 'blocks live';
-	return { calls: 'calls', temporary: 'temporary calls', slack: 'slack', leaked: 'never freed' }[metric];
+	return { calls: 'calls', temporary: 'temporary calls', slack: 'slack', leaked: leftWords.value }[metric];
 }
 
 /** What a temporary call is. */

@@ -4,7 +4,7 @@ import type { Findings } from '../api/generated';
 import { useAnswer } from '../api/answer';
 import { Shown } from '../components/shown';
 import { Switch } from '../components/switch';
-import { liveTable } from '../state/limits';
+import { imported, knownMetrics, leftWords, liveTable } from '../state/limits';
 import { dataPath, facts, go, isDifference, place, summary } from '../state/state';
 import { MODE_WORDS } from '../state/brush';
 import { formatBytes, formatCount, formatTime } from '../text/units';
@@ -49,13 +49,14 @@ export function OverviewHead() {
 	);
 }
 
+const capital = (words: string) => words[0]!.toUpperCase() + words.slice(1);
+
 /* "Live at the peak": of what is chosen. */
 function liveTitle(): string {
 	const { brush } = place.value;
 	if (!brush) return liveTable.value ? 'Live now' : 'Live at the peak';
 	if (brush.mode === 'moment') return `Live at ${formatTime(brush.to)}`;
-	const words = MODE_WORDS[brush.mode];
-	return words[0]!.toUpperCase() + words.slice(1);
+	return capital(MODE_WORDS[brush.mode]);
 }
 
 type Tab = 'memory' | 'calls' | 'temporary';
@@ -71,11 +72,12 @@ function tablesOf(tab: Tab): TopTable[] {
 	if (tab === 'temporary') return [{ column: 'temporary', title: 'Most temporary calls', metric: 'temporary' }];
 	const mode = place.value.brush?.mode;
 	const all = mode === 'allocated' || mode === 'freed';
-	if (liveTable.value) return [{ column: 'bytes', title: liveTitle(), metric: 'bytes' }];
-	return [
+	const tables: TopTable[] = [
 		{ column: all ? 'total' : 'bytes', title: liveTitle(), metric: 'bytes' },
-		{ column: 'leaked', title: 'Never freed', metric: 'leaked' },
+		{ column: 'leaked', title: capital(leftWords.value), metric: 'leaked' },
 	];
+	// Of a moment of an import, what lives then is all that is known.
+	return tables.filter(({ metric }) => knownMetrics.value.includes(metric) && (metric === 'bytes' || !imported.value || !mode));
 }
 
 export function Overview() {
@@ -103,7 +105,7 @@ export function Overview() {
 				<RunFacts />
 			</section>
 			<div class="overview-tables">
-				{isDifference.value ? null : <Switch label="tables" choices={TABS.filter(({ value }) => value !== 'temporary' || !liveTable.value)} value={tab} onChange={(value) => go({ view: { tab: value === 'memory' ? '' : value } })} />}
+				{isDifference.value ? null : <Switch label="tables" choices={TABS.filter(({ value }) => value === 'memory' || knownMetrics.value.includes(value))} value={tab} onChange={(value) => go({ view: { tab: value === 'memory' ? '' : value } })} />}
 				{isDifference.value ? <TopChanges /> : tablesOf(tab).map((table) => <TopSites key={table.column} table={table} freed={narrowed ? '' : (answer.data?.headline.freed ?? '')} />)}
 			</div>
 		</div>

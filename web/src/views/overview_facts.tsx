@@ -3,6 +3,7 @@ import type { Backtrace, Findings } from '../api/generated';
 import { useAnswer } from '../api/answer';
 import { fileFacts } from '../api/file';
 import { ownFrame, Stack } from '../components/stack';
+import { leftWords } from '../state/limits';
 import { dataPath, facts, summary, threadWords } from '../state/state';
 import { shortName } from '../text/names';
 import { formatBytes, formatCount, formatTime } from '../text/units';
@@ -82,7 +83,7 @@ export function RunFacts() {
 		['program', `${shown.program ?? 'not known'}, pid ${shown.pid}`],
 		['ran', `${formatTime(shown.duration_s * 1e9)}; end: ${end}`],
 		['allocated', `${formatBytes(all.all.total_bytes)} in ${formatCount(all.all.calls)} calls, ${formatCount(all.all.temporary)} temporary`],
-		[shown.complete ? 'never freed' : 'not freed', `${formatBytes(all.all.leaked_bytes)} in ${formatCount(all.all.leaked_blocks)} blocks`],
+		[shown.complete ? leftWords.value : 'not freed', `${formatBytes(all.all.leaked_bytes)} in ${formatCount(all.all.leaked_blocks)} blocks`],
 		...(mapped?.mappings ? [['mapped itself', `${formatBytes(mapped.left_bytes)} at the end, ${formatBytes(mapped.peak_bytes)} at most, in ${formatCount(mapped.mappings)} mappings`] as [string, string]] : []),
 		['threads', formatCount(all.threads.length)],
 		['modules', formatCount(all.modules.length)],

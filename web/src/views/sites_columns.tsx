@@ -4,7 +4,7 @@ import { Bytes, Count, CountPart, Share } from '../components/amount';
 import { SiteName } from '../components/site_name';
 import { FLUID, type Column } from '../components/table';
 import { Spark } from '../charts/spark';
-import { OPTIONAL } from '../state/limits';
+import { leftWords, OPTIONAL } from '../state/limits';
 import type { Measure } from '../state/measure';
 import { store, stored } from '../state/stored';
 import { formatBytes, formatChange, formatPercent, formatTime } from '../text/units';
@@ -80,7 +80,7 @@ export function siteColumns(measure: Measure, chosen: readonly Optional[], unkno
 			),
 		},
 		{
-			name: 'leaked', head: 'never freed', width: '128px', sort: 'leaked', title: 'bytes never freed, and which part of all that it allocated',
+			name: 'leaked', head: leftWords.value, width: '128px', sort: 'leaked', title: 'bytes that were not freed, and which part of all that it allocated',
 			cell: ({ sums, row }) =>
 				sums.leaked[row] ? (
 					<span class="never-freed">

@@ -17,7 +17,7 @@ import { isNarrow } from '../../components/table';
 import { formatBytes, formatTime } from '../../text/units';
 import { chooseMoment, chooseRange, moveBrush, rangeMode } from '../../state/moments';
 import { dataPath, duration, facts, go, place, standingConditions, summary } from '../../state/state';
-import { liveTable } from '../../state/limits';
+import { imported, liveTable } from '../../state/limits';
 import { liveMark } from '../../state/live';
 import { theme } from '../../state/theme';
 import { dragged, type Drag, type Hold } from './drag';
@@ -25,7 +25,7 @@ import { placeFlags, snap } from './flags';
 import { HoverBox } from './hover_box';
 import { AXIS_BELOW, AXIS_LEFT, drawStrip, PLOT_RIGHT, type StripPlot } from './plot';
 import { useKeptPages } from './kept_pages';
-import { LIVES_NOW, nearestStep, rateCurves, stripCurves, type StripCurves } from './strip_data';
+import { LIVE, LIVES_NOW, nearestStep, rateCurves, stripCurves, type StripCurves } from './strip_data';
 import { LateChoice, Legend } from './legend';
 import '../../styles/strip.css';
 
@@ -86,7 +86,7 @@ function useSeries(span: { from: number; to: number }): ReturnType<typeof useAns
 		...(place.value.page === 'overview' && by && by !== RATES ? { by } : {}),
 		...(late ? { late } : {}),
 	};
-	return useAnswer<Series>(summary.value?.has_blocks === false ? null : dataPath('series'), params);
+	return useAnswer<Series>(summary.value?.has_curve === false ? null : dataPath('series'), params);
 }
 
 /* In mode peak the brush stands for the moment of most memory within it, which the server knows. */
@@ -107,7 +107,7 @@ function usePeakOfRange(): void {
 }
 
 /* What is called so that was not freed: of a program that runs it may still be. */
-const unfreed = () => (liveTable.value ? LIVES_NOW : facts.value?.writing || facts.value?.end_reason === 'detached' || facts.value?.end_reason === 'cut' ? 'not freed yet' : 'never freed');
+const unfreed = () => (imported.value ? LIVE : liveTable.value ? LIVES_NOW : facts.value?.writing || facts.value?.end_reason === 'detached' || facts.value?.end_reason === 'cut' ? 'not freed yet' : 'never freed');
 
 export function Strip(props: { plotHeight: number; legend: boolean }) {
 	const host = useRef<HTMLDivElement>(null);
@@ -143,13 +143,15 @@ export function Strip(props: { plotHeight: number; legend: boolean }) {
 			{props.legend && curves ? (
 				<div class="strip-foot">
 					<Legend curves={curves} late={answer.data?.late_ns ?? 0} />
-					{place.value.view.by || liveTable.value || inFile ? null : <LateChoice />}
-					<Switch
-						label="bands are"
-						value={place.value.view.by ?? ''}
-						choices={liveTable.value ? BANDS.filter(({ value }) => value !== RATES) : BANDS}
-						onChange={(by) => go({ view: { by } })}
-					/>
+					{place.value.view.by || liveTable.value || imported.value || inFile ? null : <LateChoice />}
+					{imported.value ? null : (
+						<Switch
+							label="bands are"
+							value={place.value.view.by ?? ''}
+							choices={liveTable.value ? BANDS.filter(({ value }) => value !== RATES) : BANDS}
+							onChange={(by) => go({ view: { by } })}
+						/>
+					)}
 				</div>
 			) : null}
 		</section>

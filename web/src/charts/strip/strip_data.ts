@@ -91,6 +91,9 @@ function untouchedSteps(series: Series, live: Column, resident: Column | null): 
 /** The band of a live table: all of it may still be freed. */
 export const LIVES_NOW = 'lives now';
 
+/** The band of dumps in a row, which do not say what becomes of it. */
+export const LIVE = 'live';
+
 const FATES: Record<string, [string, string]> = {
 	never_freed: ['never-freed', 'never freed'],
 	freed_late: ['freed-late', 'freed late'],
@@ -98,6 +101,7 @@ const FATES: Record<string, [string, string]> = {
 };
 
 function curveBands(series: Series, unfreed: string): Band[] {
+	if (unfreed === LIVE) return [{ colour: 'freed-late', name: LIVE, values: Float64Array.from(series.live_last) }];
 	return series.curves.map((curve, i) => {
 		const fate = curve.name === null ? undefined : FATES[curve.name];
 		const rest = curve.others > 0;
@@ -134,7 +138,7 @@ function memoryBands(series: Series, live: Column): Band[] {
 export function stripCurves(series: Series, whole: boolean, unfreed = 'never freed', run = series.end_ns - series.start_ns): StripCurves {
 	const bands = curveBands(series, unfreed);
 	const slack = Float64Array.from(series.live_slack);
-	bands.push({ colour: 'slack', name: 'slack', values: slack });
+	if (unfreed !== LIVE) bands.push({ colour: 'slack', name: 'slack', values: slack });
 	const live = slack.map((value, i) => value + series.live_last[i]!);
 	const { memory } = series;
 	const resident = whole && memory.at_ns.length ? resample(memory.at_ns, memory.resident, series.at_ns) : null;
