@@ -134,8 +134,10 @@ struct err *csv_report_stack(struct csv_writer *csv, const struct report_subject
 }
 
 static struct err *put_site(struct csv_writer *csv, const struct report_subject *subject,
-			    const char *path, const struct site *site, struct csv_frames *frames)
+			    const char *path, const struct site *site, struct csv_frames *frames,
+			    struct site_identities *identities)
 {
+	struct site_identity identity = {0};
 	struct err *err;
 
 	if (path)
@@ -143,6 +145,11 @@ static struct err *put_site(struct csv_writer *csv, const struct report_subject 
 	csv_u64(csv, site->own_peak_bytes);
 	csv_report_sums(csv, site);
 	err = csv_report_stack(csv, subject, site->stack, frames);
+	if (!err)
+		err = site_identities_find(identities, subject->symbolized, site->stack, &identity);
+	csv_text(csv, site_identity_text(identity.site).digits);
+	csv_text(csv, site_identity_text(identity.shape).digits);
+	csv_text(csv, identity.weak ? "true" : "false");
 	csv_end_row(csv);
 	return err;
 }
@@ -151,6 +158,7 @@ struct err *csv_report_write(struct csv_writer *csv, const struct report_subject
 			     const char *path, enum metric metric, uint32_t top)
 {
 	cleanup(csv_frames_deinit) struct csv_frames frames = {0};
+	cleanup(site_identities_deinit) struct site_identities identities = {0};
 	auto_free uint32_t *order = NULL;
 	uint32_t site_count, count;
 	const struct site *sites = recording_sites(subject->recording, &site_count);
@@ -158,7 +166,7 @@ struct err *csv_report_write(struct csv_writer *csv, const struct report_subject
 
 	err = site_order_create(sites, site_count, metric, SITE_ORDER_ALL, &order, &count);
 	for (uint32_t i = 0; !err && i < count && (!top || i < top); i++)
-		err = put_site(csv, subject, path, &sites[order[i]], &frames);
+		err = put_site(csv, subject, path, &sites[order[i]], &frames, &identities);
 	return err;
 }
 

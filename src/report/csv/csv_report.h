@@ -2,6 +2,7 @@
 #ifndef MALLOW_REPORT_CSV_CSV_REPORT_H
 #define MALLOW_REPORT_CSV_CSV_REPORT_H
 
+#include "analysis/names/site_identity.h"
 #include "analysis/sums/histogram.h"
 #include "analysis/views/map_sites.h"
 #include "hosted/csv_writer.h"
@@ -18,7 +19,8 @@ void csv_report_sums(struct csv_writer *csv, const struct site *sum);
  * is all functions, innermost first, with ';' between them.
  */
 #define CSV_REPORT_STACK "function file line module stack"
-#define CSV_REPORT_SITES "own_peak_bytes " CSV_REPORT_SUMS " " CSV_REPORT_STACK
+#define CSV_REPORT_SITES                                                                           \
+	"own_peak_bytes " CSV_REPORT_SUMS " " CSV_REPORT_STACK " site_id shape_id weak_id"
 
 /* What was written of frames, which many stacks have: each is made once. Zeroed: empty. */
 struct csv_frames {

@@ -18,8 +18,7 @@ static struct err *put_site(struct json_writer *json, struct json_stacks *stacks
 	for (uint32_t i = view->first[index]; i < view->first[index + 1]; i++)
 		json_u64(json, view->sizes[i]);
 	json_end(json);
-	json_key(json, "stack");
-	err = json_stacks_put(stacks, json, site->stack);
+	err = json_stacks_field_site(stacks, json, site->stack);
 	if (!err)
 		json_end(json);
 	return err;

@@ -33,8 +33,7 @@ static struct err *put_site(struct json_writer *json, struct json_stacks *stacks
 	json_object(json);
 	json_field_u64(json, "own_peak_bytes", site->own_peak_bytes);
 	json_report_site_sums(json, site);
-	json_key(json, "stack");
-	err = json_stacks_put(stacks, json, site->stack);
+	err = json_stacks_field_site(stacks, json, site->stack);
 	if (!err)
 		json_end(json);
 	return err;

@@ -23,6 +23,7 @@ void json_stacks_deinit(struct json_stacks *stacks)
 	vec_deinit(&stacks->frames);
 	vec_deinit(&stacks->rows);
 	vec_deinit(&stacks->path);
+	site_identities_deinit(&stacks->identities);
 }
 
 void json_stacks_function(struct json_writer *json, const struct named_frame *frame)
@@ -183,6 +184,22 @@ struct err *json_stacks_put(struct json_stacks *stacks, struct json_writer *json
 	else
 		json_u64(json, row);
 	return NULL;
+}
+
+struct err *json_stacks_field_site(struct json_stacks *stacks, struct json_writer *json,
+				   uint32_t node)
+{
+	struct site_identity identity;
+	struct err *err =
+		site_identities_find(&stacks->identities, stacks->symbolized, node, &identity);
+
+	if (err)
+		return err;
+	json_field_text(json, "site_id", site_identity_text(identity.site).digits);
+	json_field_text(json, "shape_id", site_identity_text(identity.shape).digits);
+	json_field_bool(json, "weak_id", identity.weak);
+	json_key(json, "stack");
+	return json_stacks_put(stacks, json, node);
 }
 
 static struct err *put_frames(struct json_stacks *stacks, struct json_writer *json)

@@ -28,7 +28,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "analysis/names/symbolized.h"
+#include "analysis/names/site_identity.h"
 #include "hosted/json_writer.h"
 #include "hosted/vec.h"
 
@@ -51,6 +51,7 @@ struct json_stacks {
 	uint32_t frame_count; /* entries of "frames", with those of inlined functions */
 	VEC(struct json_stack_row) rows;
 	VEC(uint32_t) path; /* nodes without a row, from the innermost outwards */
+	struct site_identities identities;
 };
 
 /* For stacks of recording, whose frames symbolized names. Both must outlive it. */
@@ -62,6 +63,13 @@ void json_stacks_deinit(struct json_stacks *stacks);
  * Writes the value of a key: the stack of that node, RECORDING_NONE for the stack without frames.
  */
 struct err *json_stacks_put(struct json_stacks *stacks, struct json_writer *json, uint32_t node);
+
+/*
+ * Writes the fields "site_id", "shape_id", "weak_id" and "stack" of that stack into the open object
+ * (analysis/names/site_identity.h).
+ */
+struct err *json_stacks_field_site(struct json_stacks *stacks, struct json_writer *json,
+				   uint32_t node);
 
 /* Writes the fields "frames" and "stacks" into the open object; nothing with in_place. */
 struct err *json_stacks_finish(struct json_stacks *stacks, struct json_writer *json);

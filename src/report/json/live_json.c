@@ -39,8 +39,7 @@ static struct err *put_site(struct json_writer *json, struct json_stacks *stacks
 	json_field_double(json, "age_s", seconds(age));
 	json_field_double(json, "first_s", seconds(times->first_ns));
 	json_field_double(json, "last_s", seconds(times->last_ns));
-	json_key(json, "stack");
-	err = json_stacks_put(stacks, json, site->stack);
+	err = json_stacks_field_site(stacks, json, site->stack);
 	if (!err)
 		json_end(json);
 	return err;

@@ -2,6 +2,7 @@
 
 #include "analysis/groups/site_groups.h"
 #include "analysis/names/own_code.h"
+#include "analysis/names/site_identity.h"
 #include "hosted/cleanup.h"
 #include "server/answers/rest_json.h"
 
@@ -278,6 +279,41 @@ static void put_stacks(struct columns *columns, const struct recording *recordin
 	columns_end(columns);
 }
 
+/* Columns of what stacks are called on every host. */
+static struct err *put_identities(struct columns *columns, const struct recording *recording,
+				  struct symbolized *symbolized, const struct block_groups *groups,
+				  const uint32_t *numbers, uint32_t count)
+{
+	cleanup(site_identities_deinit) struct site_identities found = {0};
+	auto_free struct site_identity *of = calloc((size_t)count + 1, sizeof(*of));
+	struct err *err = of ? NULL : err_no_memory();
+
+	if (!err && groups->by != BLOCK_GROUPS_SITE) {
+		columns_missing(columns, "site_id");
+		columns_missing(columns, "shape_id");
+		columns_missing(columns, "weak_id");
+		return NULL;
+	}
+	for (uint32_t i = 0; !err && i < count; i++)
+		err = site_identities_find(&found, symbolized, stack_of(recording, numbers[i]),
+					   &of[i]);
+	if (err)
+		return err;
+	columns_begin(columns, "site_id");
+	for (uint32_t i = 0; i < count; i++)
+		columns_text(columns, site_identity_text(of[i].site).digits);
+	columns_end(columns);
+	columns_begin(columns, "shape_id");
+	for (uint32_t i = 0; i < count; i++)
+		columns_text(columns, site_identity_text(of[i].shape).digits);
+	columns_end(columns);
+	columns_begin(columns, "weak_id");
+	for (uint32_t i = 0; i < count; i++)
+		columns_bool(columns, of[i].weak);
+	columns_end(columns);
+	return NULL;
+}
+
 /* key: of the least value, or the largest. */
 static void put_ends(struct columns *columns, const char *key, bool largest,
 		     const struct block_groups *groups, const uint32_t *numbers, uint32_t count)
@@ -329,6 +365,9 @@ struct err *group_json_put_table(struct columns *columns, const struct recording
 		return err;
 	put_threads(columns, recording, groups, numbers, count);
 	put_stacks(columns, recording, groups, numbers, count);
+	err = put_identities(columns, recording, symbolized, groups, numbers, count);
+	if (err)
+		return err;
 	put_ends(columns, "least", false, groups, numbers, count);
 	put_ends(columns, "largest", true, groups, numbers, count);
 	columns_object_end(columns);

@@ -95,6 +95,14 @@ void columns_text(struct columns *columns, const char *text)
 	}
 }
 
+void columns_bool(struct columns *columns, bool value)
+{
+	if (columns->json)
+		json_bool(columns->json, value);
+	else
+		columns_text(columns, value ? "true" : "false");
+}
+
 void columns_null(struct columns *columns)
 {
 	if (columns->json)

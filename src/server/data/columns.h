@@ -58,6 +58,7 @@ void columns_u64(struct columns *columns, uint64_t value);
 void columns_i64(struct columns *columns, int64_t value);
 /* text: copied; NULL: null. */
 void columns_text(struct columns *columns, const char *text);
+void columns_bool(struct columns *columns, bool value);
 void columns_null(struct columns *columns);
 
 /* Writes a table for CSV: the names, then so many rows. The only error: no memory. */

@@ -4,9 +4,10 @@ Stricter than the standard where a mistake would hide: a member that no schema n
 are another order of members, and a keyword that is not known here.
 """
 import json
+import re
 
-KNOWN = {"$defs", "$ref", "$schema", "anyOf", "description", "enum", "format", "items", "minimum", "oneOf", "properties",
-         "required", "title", "type"}
+KNOWN = {"$defs", "$ref", "$schema", "anyOf", "description", "enum", "format", "items", "minimum", "oneOf", "pattern",
+         "properties", "required", "title", "type"}
 TYPES = {"array": list, "boolean": bool, "integer": int, "null": type(None), "number": (int, float),
          "object": dict, "string": str}
 
@@ -59,6 +60,8 @@ def check_type(document, schema, value, at):
     kind = schema["type"]
     if not isinstance(value, TYPES[kind]) or (isinstance(value, bool) and kind != "boolean"):
         raise Wrong(f"{at}: {value!r:.200} is no {kind}")
+    if "pattern" in schema and not re.search(schema["pattern"], value):
+        raise Wrong(f"{at}: {value!r:.200} does not match {schema['pattern']}")
     if "minimum" in schema and value < schema["minimum"]:
         raise Wrong(f"{at}: {value} is less than {schema['minimum']}")
     if kind == "array":

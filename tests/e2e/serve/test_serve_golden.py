@@ -218,7 +218,7 @@ def test_reports_have_what_the_page_uses(serve, record, compile_sample):  # noqa
     ({"type": "integer", "minimum": 0}, -1), ({"type": "integer"}, True), ({"type": "string"}, None),
     ({"type": "array", "items": {"type": "string"}}, ["x", 1]), ({"$ref": "#/a/b/pair"}, {"x": 1}),
     ({"$ref": "#/a/b/pair"}, {"x": 1, "y": None, "z": 1}), ({"$ref": "#/a/b/pair"}, {"y": None, "x": 1}),
-    ({"$ref": "#/a/b/pair"}, {"x": 1, "y": 1}), ({"type": "string", "pattern": "x"}, "x"),
+    ({"$ref": "#/a/b/pair"}, {"x": 1, "y": 1}), ({"type": "string", "pattern": "x"}, "y"), ({"type": "string", "maxLength": 3}, "x"),
     ({"oneOf": [{"type": "integer"}, {"type": "number"}]}, 1)])
 def test_the_checker_can_fail(schema, value):
     pair = {"type": "object", "required": ["x", "y"], "properties": {
