@@ -29,7 +29,7 @@ describe('questions', () => {
 });
 
 const column = (name: string[], thread: (number | null)[] | null = null) => ({
-	by: '', name, file: null, line: null, call: null, thread, backtrace_id: null, least: null, largest: null,
+	by: '', name, file: null, line: null, call: null, thread, backtrace_id: null, site_id: null, shape_id: null, weak_id: null, least: null, largest: null,
 });
 
 const table = (keys: SumsTable['keys'], rows: [number, number | null, number][]): SumsTable =>

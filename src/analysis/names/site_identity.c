@@ -37,9 +37,10 @@ static XXH64_canonical_t number_bytes(uint64_t number)
 
 struct site_identity_text site_identity_text(uint64_t number)
 {
-	struct site_identity_text text;
+	const XXH64_canonical_t bytes = number_bytes(number);
+	struct site_identity_text text = {""};
 
-	hex_put(text.digits, number_bytes(number).digest, sizeof(number));
+	hex_put(text.digits, bytes.digest, sizeof(bytes.digest));
 	return text;
 }
 

@@ -282,13 +282,13 @@ static void put_stacks(struct columns *columns, const struct recording *recordin
 /* Columns of what stacks are called on every host. */
 static struct err *put_identities(struct columns *columns, const struct recording *recording,
 				  struct symbolized *symbolized, const struct block_groups *groups,
-				  const uint32_t *numbers, uint32_t count)
+				  const uint32_t *numbers, uint32_t count, bool wanted)
 {
 	cleanup(site_identities_deinit) struct site_identities found = {0};
 	auto_free struct site_identity *of = calloc((size_t)count + 1, sizeof(*of));
 	struct err *err = of ? NULL : err_no_memory();
 
-	if (!err && groups->by != BLOCK_GROUPS_SITE) {
+	if (!err && (!wanted || groups->by != BLOCK_GROUPS_SITE)) {
 		columns_missing(columns, "site_id");
 		columns_missing(columns, "shape_id");
 		columns_missing(columns, "weak_id");
@@ -351,7 +351,7 @@ static struct err *put_names(struct columns *columns, const struct recording *re
 
 struct err *group_json_put_table(struct columns *columns, const struct recording *recording,
 				 struct symbolized *symbolized, const struct block_groups *groups,
-				 const uint32_t *numbers, uint32_t count)
+				 const uint32_t *numbers, uint32_t count, bool identities)
 {
 	struct err *err;
 
@@ -365,7 +365,7 @@ struct err *group_json_put_table(struct columns *columns, const struct recording
 		return err;
 	put_threads(columns, recording, groups, numbers, count);
 	put_stacks(columns, recording, groups, numbers, count);
-	err = put_identities(columns, recording, symbolized, groups, numbers, count);
+	err = put_identities(columns, recording, symbolized, groups, numbers, count, identities);
 	if (err)
 		return err;
 	put_ends(columns, "least", false, groups, numbers, count);

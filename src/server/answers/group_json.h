@@ -16,11 +16,11 @@ struct err *group_json_put(struct json_writer *json, const struct recording *rec
 
 /*
  * Writes what groups are called and known by as columns: the object key_table of answer.def.
- * symbolized as above.
+ * symbolized as above. identities: with those of stacks on every host.
  */
 struct err *group_json_put_table(struct columns *columns, const struct recording *recording,
 				 struct symbolized *symbolized, const struct block_groups *groups,
-				 const uint32_t *numbers, uint32_t count);
+				 const uint32_t *numbers, uint32_t count, bool identities);
 
 /* Writes what a stack's own code is called, as an object. symbolized must belong to the caller. */
 struct err *group_json_put_site(struct json_writer *json, struct symbolized *symbolized,

@@ -80,7 +80,8 @@ static struct err *put_key(struct columns *columns, const struct sums_page *page
 	columns->places = keys->indices;
 	if (!err)
 		err = group_json_put_table(columns, page->recording, page->symbolized,
-					   page->groups[key], keys->groups, keys->count);
+					   page->groups[key], keys->groups, keys->count,
+					   page->identities);
 	columns->places = NULL;
 	return err;
 }

@@ -23,6 +23,7 @@ struct sums_page {
 	const struct series *series;       /* a curve for each row that has a key; NULL: none */
 	const struct shape_result *shapes; /* one for each row; NULL: none */
 	const struct chain_facts *chains;  /* one for each row that has a key; NULL: none */
+	bool identities; /* stacks have their identities on every host: site_identity.h */
 };
 
 /* Writes the object. symbolized must belong to the caller. */

@@ -30,8 +30,9 @@ struct asked {
 	uint32_t spark; /* points of curves; 0: no curves */
 	struct series *series;
 	bool inclusive;
-	bool judged;  /* each row has a shape */
-	bool chained; /* … and its chains */
+	bool judged;     /* each row has a shape */
+	bool chained;    /* … and its chains */
+	bool identities; /* keys have their identities on every host */
 	struct shape_result *shapes;
 	struct chain_facts *chains;
 };
@@ -247,6 +248,7 @@ static struct sums_page page_of(const struct asked *asked)
 		.series = asked->series,
 		.shapes = asked->shapes,
 		.chains = asked->chains,
+		.identities = asked->identities,
 	};
 }
 
@@ -319,6 +321,7 @@ static struct err *take_sums_query(const struct request *request, struct reply *
 				     &asked->spark);
 	asked->judged = request->choices[PARAMETER_SUMS_SHAPES] == 1;
 	asked->chained = request->choices[PARAMETER_SUMS_CHAINS] == 1;
+	asked->identities = request->choices[PARAMETER_SUMS_IDENTITIES] == 1;
 	return err || reply->status ? err : check_columns(reply, asked);
 }
 

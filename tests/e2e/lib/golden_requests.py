@@ -121,6 +121,7 @@ TARGETS = {
         "/data/last/export/sums.csv",
         "/data/last/export/sums.csv?by=function&inclusive=true&sort_by=total&order=asc&skip=1&count=3",
         "/data/last/export/sums.csv?by=size,free_thread&lifetime=only_leaked",
+        "/data/last/export/sums.csv?identities=true",
         f"/data/{LAMP}/export/sums.csv?by=line&sort_by=growth",
         f"/data/last/export/sums.csv?by=thread&sort_by=calls&b.id={LAMP}",
     ],
@@ -159,6 +160,7 @@ TARGETS = {
     ],
     "sums": [
         "/data/last/sums?spark=4",
+        "/data/last/sums?by=site&identities=true&count=3",
         "/data/last/sums?by=function&sort_by=leaked&shapes=true",
         "/data/last/sums?by=function&position_in_chain_min=1&sort_by=calls&chains=true",
         "/data/last/sums?by=function&inclusive=true&sort_by=total&order=asc&skip=1&count=3",

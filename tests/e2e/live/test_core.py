@@ -15,6 +15,7 @@ import cores
 import real_programs
 from servers import serve  # noqa: F401
 from conftest import need
+from identities import shape_of
 from mallow_reader import CHUNK_MAGIC, MAGIC, PAGE
 
 HEADER = MAGIC + b"\1\0"  # of a recording, of any minor version
@@ -34,6 +35,7 @@ def sizes_of(report):
     """{innermost function: sizes of its sites}"""
     found = collections.defaultdict(list)
     for site in report["sites"]:
+        assert site["shape_id"] == shape_of(site["stack"]) and site["weak_id"] is False
         found[own(site["stack"])] += site["sizes"]
     return found
 

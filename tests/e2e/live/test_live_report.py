@@ -9,6 +9,7 @@ import threading
 import pytest
 
 from conftest import clean_environment
+from identities import shape_of
 from live_programs import live_report
 from made_live import TRUNCATED, MadeLive
 
@@ -306,6 +307,8 @@ def test_json(mallow, table):
     assert second["live_blocks"] == 3 + 43 + 300 + 2 + 1
     site = second["sites"][1]
     stack = site.pop("stack")
+    assert re.fullmatch("[0-9a-f]{16}", site.pop("site_id")) and site.pop("weak_id") is True
+    assert site.pop("shape_id") == shape_of(stack)
     assert site == {
         "live_bytes": 22_704, "live_blocks": 43, "own_peak_bytes": 31_680, "own_peak_blocks": 60,
         "total_bytes": 60_000, "calls": 60, "age_s": pytest.approx(7.345, abs=1e-5), "first_s": 0,

@@ -18,7 +18,7 @@ def rows(server, target, **parameters):
 
 
 def cell(value):
-    return "" if value is None else str(value)
+    return "" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def table(answer, prefix=""):
@@ -40,7 +40,8 @@ def table(answer, prefix=""):
 @pytest.mark.parametrize("by", KEYS)
 def test_sums(served, by):  # noqa: F811
     for made in served.made:
-        for parameters in ({"by": by}, {"by": by, "sort_by": "key", "count": 3, "skip": 1, "lifetime": "only_leaked"}):
+        for parameters in ({"by": by}, {"by": by, "sort_by": "key", "count": 3, "skip": 1, "lifetime": "only_leaked"},
+                           {"by": by, "identities": "true"}):
             wanted = table(served.json(f"/data/{made.id}/sums", **parameters))
             assert rows(served, f"/data/{made.id}/export/sums.csv", **parameters) == wanted
 

@@ -8,9 +8,9 @@ import shutil
 import subprocess
 
 import pytest
-from xxhash import xxh64
 
-from conftest import TOP, clean_environment
+from conftest import clean_environment
+from identities import shape_of, stack_id
 from made_recording import NAMES, random_made
 
 SOURCE = r"""
@@ -51,13 +51,6 @@ int main(void)
 """
 
 
-def stack_id(texts):
-    number = 0
-    for text in texts:
-        number = xxh64(xxh64(text).digest(), seed=number).intdigest()
-    return f"{number:016x}"
-
-
 def file_part(path):
     return path.rpartition("/")[2]
 
@@ -73,10 +66,6 @@ def place(frame, modules):
     return f"{module['build_id'] or file_part(frame['module'])}+{address - int(module['bias'], 16):x}"
 
 
-def function(frame):
-    return re.sub(r"\]\+0x[0-9a-f]+$", "]", frame["function"]) if frame["function"].startswith("[") else frame["function"]
-
-
 def assert_as_defined(tool, path):
     """All ids are those that docs/identity.md defines. Returns the sites."""
     modules = {module["path"]: module for module in json.loads(tool("info", "--json", "--modules", path).stdout)["modules"]
@@ -86,7 +75,7 @@ def assert_as_defined(tool, path):
         frames = site["stack"][::-1]
         places = [place(frame, modules) for frame in frames if not frame["inlined"]]
         assert site["site_id"] == stack_id(places), places
-        assert site["shape_id"] == stack_id(map(function, frames))
+        assert site["shape_id"] == shape_of(site["stack"])
         assert site["weak_id"] == (not frames or any(not re.match(r"[0-9a-f]{16,}\+|[^+]*\.(py|php|rb):|<", text)
                                                      for text in places)), places
     return sites
@@ -181,8 +170,19 @@ def test_random(seed, tool, tmp_path):
     assert_as_defined(tool, path)
 
 
-def test_tables(build, record, tool, tmp_path):
-    """CSV has what JSON has, and so has a live table of the program."""
+def test_other_tables(build, record, tool, tmp_path):
+    """A live table, and two recordings as one, have the ids of a recording."""
+    recorded = [record([build("one")], folder=tmp_path / name) for name in ("a", "b")]
+    sites = assert_as_defined(tool, recorded[0].path)
+    never_freed = {(site["site_id"], site["shape_id"], site["leaked_bytes"]) for site in sites if site["leaked_blocks"]}
+    live = json.loads(tool("live", "--json", build("one")).stderr)["sites"]
+    assert {(site["site_id"], site["shape_id"], site["live_bytes"]) for site in live} == never_freed
+    merged = json.loads(tool("report", "--merge", "--json", *(each.path for each in recorded)).stdout)["sites"]
+    assert {(site["site_id"], site["shape_id"], site["leaked_bytes"] // 2) for site in merged if site["leaked_blocks"]} == \
+        never_freed
+
+
+def test_csv(build, record, tool):
     recorded = record([build("one")])
     sites = assert_as_defined(tool, recorded.path)
     wanted = {(site["site_id"], site["shape_id"], "false", str(site["total_bytes"])) for site in sites}

@@ -82,7 +82,8 @@ function keysOf(keys: KeyTable, numbers: number[]): KeyTable {
 	const some = <T,>(column: T[] | null) => column && at(column, numbers);
 	return {
 		...keys, name: at(keys.name, numbers), file: some(keys.file), line: some(keys.line), call: some(keys.call), thread: some(keys.thread),
-		backtrace_id: some(keys.backtrace_id), least: some(keys.least), largest: some(keys.largest),
+		backtrace_id: some(keys.backtrace_id), site_id: some(keys.site_id), shape_id: some(keys.shape_id), weak_id: some(keys.weak_id),
+		least: some(keys.least), largest: some(keys.largest),
 	};
 }
 
