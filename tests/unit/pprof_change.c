@@ -18,7 +18,9 @@ static struct err *write_change(const struct recording *since, const char *path)
 	if (!err)
 		err = symbolized_create(now, NULL, &symbolized);
 	if (!err)
-		err = pprof_write(&buf, now, symbolized, since);
+		err = pprof_write(
+			&buf, now, symbolized,
+			&(struct pprof_options){.since = since, .samples = PPROF_SAMPLES});
 	if (!err)
 		err = buf_finish(&buf);
 	buf_deinit(&buf);

@@ -41,6 +41,7 @@ static struct err *write_format(struct buf *buf, const struct recording *recordi
 		.symbolized = symbolized,
 		.each_block = each_block,
 		.nodes = 2, // so few that something is folded
+		.samples = 2,
 	};
 
 	return written->write(buf, &subject);
@@ -49,7 +50,8 @@ static struct err *write_format(struct buf *buf, const struct recording *recordi
 static struct err *write_change(struct buf *buf, const struct recording *recording,
 				struct symbolized *symbolized)
 {
-	return pprof_write(buf, recording, symbolized, recording);
+	return pprof_write(buf, recording, symbolized,
+			   &(struct pprof_options){.since = recording, .samples = 2});
 }
 
 /*

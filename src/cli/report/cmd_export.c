@@ -15,6 +15,7 @@
 #include "cli/recordings/newest.h"
 #include "cli/report/exporter.h"
 #include "hosted/cleanup.h"
+#include "report/export/pprof.h"
 
 enum {
 	TO,
@@ -29,6 +30,7 @@ enum {
 	DEBUG_SYMBOLS,
 	SYSROOT,
 	NODES,
+	SAMPLES,
 	SOURCES,
 	ANONYMOUS,
 	BLOCKS
@@ -72,6 +74,11 @@ static const struct option_spec options_of_export[] = {
 		 .text = "in html, speedscope and firefox: so many nodes of stacks, the widest; in "
 			 "firefox ten times as many allocations one by one, the largest",
 		 .standard = "20000"},
+	[SAMPLES] = {.name = "samples",
+		     .value = "N",
+		     .text = "in pprof: so many stacks, those with most in use; the others are one "
+			     "sample, (others)",
+		     .standard = "10000"},
 	[SOURCES] = SOURCES_OPTION,
 	[ANONYMOUS] = {.name = "anonymous",
 		       .text = "in html: without paths (but for their last parts), arguments and "
@@ -230,6 +237,7 @@ static const struct option_spec *find_useless(const struct export_format *export
 		{SHOW, exporter->of_metric && exporter->of_diffs},
 		{BYTES, !exporter->of_page},
 		{NODES, exporter->of_nodes},
+		{SAMPLES, strcmp(exporter->name, "pprof") == 0},
 		{SOURCES, exporter->of_page},
 		{ANONYMOUS, exporter->of_page},
 		{BLOCKS, strcmp(exporter->name, "csv") == 0},
@@ -306,6 +314,7 @@ static int run_export(const struct command *command, const struct options *given
 			      merge ? "a recording" : "one recording") ||
 	    !options_choice(command, options, SHOW, &show) ||
 	    !options_number(command, options, NODES, 1, HTML_FILE_NODES, &wanted.subject.nodes) ||
+	    !options_number(command, options, SAMPLES, 1, PPROF_SAMPLES, &wanted.subject.samples) ||
 	    !options_exclusive(command, options, exclusive, ARRAY_COUNT(exclusive)) ||
 	    !check_options(exporter, options) || !check_output(exporter, options) ||
 	    !output_spares(options, OUTPUT) || !check_anonymous(command, options) ||

@@ -61,11 +61,15 @@ static struct err *write_heaptrack(struct buf *buf, const struct export_subject 
 static struct err *write_pprof(struct buf *buf, const struct export_subject *subject)
 {
 	const struct diff *diff = subject->diff;
+	const struct pprof_options options = {
+		.since = diff ? diff->sides[DIFF_BEFORE] : NULL,
+		.samples = subject->samples,
+		.note = subject->note,
+	};
 
 	if (diff)
-		return pprof_write(buf, diff->sides[DIFF_AFTER], diff->symbolized,
-				   diff->sides[DIFF_BEFORE]);
-	return pprof_write(buf, subject->recording, subject->symbolized, NULL);
+		return pprof_write(buf, diff->sides[DIFF_AFTER], diff->symbolized, &options);
+	return pprof_write(buf, subject->recording, subject->symbolized, &options);
 }
 
 static struct err *write_replay(struct buf *buf, const struct export_subject *subject)

@@ -23,8 +23,9 @@ struct export_subject {
 	enum diff_show show;
 	const char *moments[DIFF_SIDES]; /* of the diff, as typed; NULL: the whole run */
 	bool exact;
-	bool each_block; /* csv: rows are blocks */
-	uint64_t nodes;  /* --nodes */
+	bool each_block;  /* csv: rows are blocks */
+	uint64_t nodes;   /* --nodes */
+	uint64_t samples; /* --samples */
 	/* In memory: gets a sentence for the user about what is not in the file; NULL: nobody asks.
 	 */
 	struct buf *note;

@@ -1,14 +1,17 @@
 /*
  * The sums of a recording as a profile for pprof: the message perftools.profiles.Profile of
  * https://github.com/google/pprof/blob/main/proto/profile.proto, compressed by gzip, as pprof and
- * other readers want it. One sample for each site, with seven values:
+ * other readers want it. It keeps the rules of stores, which refuse what others read. Parca wants
+ * ids that are equal to positions, and takes a profile with a duration for a change. Pyroscope
+ * takes 16,000 samples at most. There is one sample for each site, with seven values:
  *
  *	alloc_objects, alloc_space    allocated in all
  *	inuse_objects, inuse_space    live at the end, or now; the way that is shown first
  *	peak_objects, peak_space      live at the moment of the global peak
  *	temporary                     freed with no other allocation by the same thread in between
  *
- * Samples have no label `bytes`, because a site's blocks have many sizes.
+ * Samples have no label `bytes`, because a site's blocks have many sizes. Of too many sites those
+ * with least in use are one sample, "(others)", so that sums are whole.
  */
 #ifndef MALLOW_REPORT_EXPORT_PPROF_H
 #define MALLOW_REPORT_EXPORT_PPROF_H
@@ -16,12 +19,26 @@
 #include "analysis/names/symbolized.h"
 #include "hosted/buf.h"
 
+#define PPROF_SAMPLES 10000u /* unless the user says otherwise */
+
+struct pprof_options {
+	/*
+	 * An earlier state of the recording, or the other side of a diff, whose sums are
+	 * subtracted: what remains is the change, which may be negative. The profile of a change
+	 * since an earlier state begins when that ended, and has a duration; others are of the
+	 * recording's last moment, and have none. NULL: nothing is subtracted.
+	 */
+	const struct recording *since;
+	uint64_t samples; /* the most that are written, at least 1 */
+	/* In memory: gets a sentence for the user about what was folded; NULL: nobody asks. */
+	struct buf *note;
+};
+
 /*
  * Writes the profile. symbolized: the names of the recording, or of the one that it was filtered
- * from. since: an earlier state of the recording, or the other side of a diff, whose sums are
- * subtracted: what remains is the change, which may be negative. NULL: nothing is subtracted.
+ * from.
  */
 struct err *pprof_write(struct buf *buf, const struct recording *recording,
-			struct symbolized *symbolized, const struct recording *since);
+			struct symbolized *symbolized, const struct pprof_options *options);
 
 #endif

@@ -8,11 +8,13 @@
 #include "hosted/intern.h"
 #include "hosted/map.h"
 #include "hosted/protobuf_writer.h"
+#include "hosted/vec.h"
 #include "report/words/style.h"
 
 /* What the profile says about the places of a module. */
 struct mapping {
-	bool used, named, files, lines, inlined;
+	uint32_t id; /* 0: none yet */
+	bool named, files, lines, inlined;
 };
 
 struct pprof_tables {
@@ -22,11 +24,10 @@ struct pprof_tables {
 	struct intern texts;
 	struct map strings;   /* from the address of an interned text to its number */
 	struct map functions; /* from an interned struct function_key to its number */
-	/* For each frame, whether its location is written; the last is the one for no frames. */
-	bool *located;
-	uint32_t frame_count;
-	struct mapping *mappings;
-	uint32_t main_module; /* RECORDING_NONE: not known */
+	uint32_t *located;    /* for each frame, the number of its location; 0: none yet */
+	uint32_t location_count;
+	struct mapping *mappings; /* for each module */
+	VEC(uint32_t) modules;    /* for each number of a mapping, less 1 */
 };
 
 void pprof_tables_destroy(struct pprof_tables *tables)
@@ -40,30 +41,78 @@ void pprof_tables_destroy(struct pprof_tables *tables)
 	map_deinit(&tables->functions);
 	free(tables->located);
 	free(tables->mappings);
+	vec_deinit(&tables->modules);
 	free(tables);
 }
 CLEANUP_DEFINE(struct pprof_tables *, pprof_tables_destroy);
+
+/* *ret: the number of a module's mapping. */
+static struct err *number_mapping(struct pprof_tables *tables, uint32_t module, uint32_t *ret)
+{
+	struct mapping *mapping = &tables->mappings[module];
+
+	if (!mapping->id) {
+		if (!vec_push(&tables->modules, module))
+			return err_no_memory();
+		mapping->id = (uint32_t)tables->modules.count;
+	}
+	*ret = mapping->id;
+	return NULL;
+}
+
+/*
+ * *ret: the module that is the program's own file; RECORDING_NONE: not known. The common stacks of
+ * a diff belong to no process: there the names of frames tell, which are all there.
+ */
+static struct err *find_program(const struct pprof_tables *tables, uint32_t *ret)
+{
+	const struct recording *recording = symbolized_recording(tables->symbolized);
+	const char *program = recording_facts(recording)->program;
+	uint32_t module_count, frame_count;
+	const struct recorded_module *modules = recording_modules(recording, &module_count);
+	const struct recorded_frame *frames = recording_frames(recording, &frame_count);
+	struct err *err = NULL;
+
+	*ret = RECORDING_NONE;
+	for (uint32_t i = 0; program && i < module_count && *ret == RECORDING_NONE; i++)
+		if (strcmp(symbolized_path(tables->symbolized, &modules[i]), program) == 0)
+			*ret = i;
+	for (uint32_t i = 0; !program && !err && i < frame_count && *ret == RECORDING_NONE; i++) {
+		const struct named_frame *lines;
+		size_t count;
+
+		err = symbolized_frame(tables->symbolized, i, &lines, &count);
+		if (!err && lines->in_program)
+			*ret = frames[i].module;
+	}
+	return err;
+}
 
 struct err *pprof_tables_create(struct symbolized *symbolized, struct buf *profile,
 				struct pprof_tables **ret)
 {
 	cleanup(pprof_tables_destroy_at) struct pprof_tables *tables = calloc(1, sizeof(*tables));
 	const struct recording *recording = symbolized_recording(symbolized);
-	uint32_t modules;
+	uint32_t frames, modules, program;
+	struct err *err;
 
 	if (!tables)
 		return err_no_memory();
-	recording_frames(recording, &tables->frame_count);
+	recording_frames(recording, &frames);
 	recording_modules(recording, &modules);
 	tables->symbolized = symbolized;
 	tables->profile = profile;
-	tables->main_module = RECORDING_NONE;
 	buf_init(&tables->message);
 	buf_init(&tables->line);
-	tables->located = calloc((size_t)tables->frame_count + 1, sizeof(*tables->located));
+	tables->located = calloc((size_t)frames + 1, sizeof(*tables->located));
 	tables->mappings = calloc((size_t)modules + 1, sizeof(*tables->mappings));
 	if (!tables->located || !tables->mappings)
 		return err_no_memory();
+	err = find_program(tables, &program);
+	if (!err && program != RECORDING_NONE)
+		err = number_mapping(tables, program, &program);
+	if (err)
+		return err;
 	protobuf_text(profile, PROFILE_STRING_TABLE, ""); // number 0
 	*ret = steal(&tables);
 	return NULL;
@@ -126,14 +175,8 @@ static struct err *function(struct pprof_tables *tables, const struct named_fram
 	return NULL;
 }
 
-static void note_mapping(struct pprof_tables *tables, uint32_t module,
-			 const struct named_frame *frames, size_t count)
+static void note_names(struct mapping *mapping, const struct named_frame *frames, size_t count)
 {
-	struct mapping *mapping = &tables->mappings[module];
-
-	mapping->used = true;
-	if (frames->in_program && tables->main_module == RECORDING_NONE)
-		tables->main_module = module;
 	for (size_t i = 0; i < count; i++) {
 		mapping->named |= frames[i].has_symbol;
 		mapping->files |= frames[i].file != NULL;
@@ -158,7 +201,7 @@ static struct err *put_line(struct pprof_tables *tables, struct buf *location,
 
 static struct err *put_location(struct pprof_tables *tables, uint32_t index)
 {
-	uint32_t module;
+	uint32_t module, mapping;
 	const struct recording *recording = symbolized_recording(tables->symbolized);
 	cleanup(buf_deinit) struct buf location = BUF_EMPTY;
 	const struct named_frame *frames;
@@ -168,10 +211,14 @@ static struct err *put_location(struct pprof_tables *tables, uint32_t index)
 	if (err)
 		return err;
 	module = recording_frames(recording, NULL)[index].module;
-	protobuf_u64(&location, LOCATION_ID, (uint64_t)index + 1);
+	protobuf_u64(&location, LOCATION_ID, ++tables->location_count);
+	tables->located[index] = tables->location_count;
 	if (module != RECORDING_NONE && !frames->script) {
-		protobuf_u64(&location, LOCATION_MAPPING_ID, (uint64_t)module + 1);
-		note_mapping(tables, module, frames, count);
+		err = number_mapping(tables, module, &mapping);
+		if (err)
+			return err;
+		protobuf_u64(&location, LOCATION_MAPPING_ID, mapping);
+		note_names(&tables->mappings[module], frames, count);
 	}
 	protobuf_u64(&location, LOCATION_ADDRESS, frames->address);
 	// No made-up names: pprof looks up names itself, but only in a file that has none in the
@@ -191,22 +238,17 @@ struct err *pprof_tables_location(struct pprof_tables *tables, uint32_t frame, u
 
 	if (!tables->located[frame])
 		err = put_location(tables, frame);
-	tables->located[frame] = true;
-	*ret = (uint64_t)frame + 1;
+	*ret = tables->located[frame];
 	return err;
 }
 
-struct err *pprof_tables_no_stack(struct pprof_tables *tables, uint64_t *ret)
+struct err *pprof_tables_word(struct pprof_tables *tables, const char *word, uint64_t *ret)
 {
-	const struct named_frame frame = {.function = "[no stack]"};
-	bool *located = &tables->located[tables->frame_count];
+	const struct named_frame frame = {.function = word};
 	cleanup(buf_deinit) struct buf location = BUF_EMPTY;
-	struct err *err = NULL;
+	struct err *err;
 
-	*ret = (uint64_t)tables->frame_count + 1;
-	if (*located)
-		return NULL;
-	*located = true;
+	*ret = ++tables->location_count;
 	protobuf_u64(&location, LOCATION_ID, *ret);
 	err = put_line(tables, &location, &frame);
 	protobuf_message(tables->profile, PROFILE_LOCATION, &location);
@@ -214,7 +256,7 @@ struct err *pprof_tables_no_stack(struct pprof_tables *tables, uint64_t *ret)
 }
 
 static struct err *put_mapping(struct pprof_tables *tables, const struct recorded_module *module,
-			       const struct mapping *mapping, uint64_t id)
+			       const struct mapping *mapping)
 {
 	struct buf *message = &tables->message;
 	char build_id[HEX_ROOM(64)];
@@ -228,7 +270,7 @@ static struct err *put_mapping(struct pprof_tables *tables, const struct recorde
 		err = pprof_tables_string(tables, build_id, &build);
 	if (err)
 		return err;
-	protobuf_u64(message, MAPPING_ID, id);
+	protobuf_u64(message, MAPPING_ID, mapping->id);
 	protobuf_u64(message, MAPPING_START, module->start);
 	protobuf_u64(message, MAPPING_LIMIT, module->end);
 	protobuf_u64(message, MAPPING_FILENAME, file);
@@ -244,17 +286,11 @@ static struct err *put_mapping(struct pprof_tables *tables, const struct recorde
 struct err *pprof_tables_finish(struct pprof_tables *tables)
 {
 	const struct recording *recording = symbolized_recording(tables->symbolized);
-	uint32_t count, first = tables->main_module;
-	const struct recorded_module *modules = recording_modules(recording, &count);
+	const struct recorded_module *modules = recording_modules(recording, NULL);
 	struct err *err = NULL;
 
-	if (first != RECORDING_NONE)
-		err = put_mapping(tables, &modules[first], &tables->mappings[first],
-				  (uint64_t)first + 1);
-	for (uint32_t i = 0; i < count && !err; i++) {
-		if (tables->mappings[i].used && i != first)
-			err = put_mapping(tables, &modules[i], &tables->mappings[i],
-					  (uint64_t)i + 1);
-	}
+	for (size_t i = 0; i < tables->modules.count && !err; i++)
+		err = put_mapping(tables, &modules[tables->modules.items[i]],
+				  &tables->mappings[tables->modules.items[i]]);
 	return err;
 }

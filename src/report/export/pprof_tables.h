@@ -1,7 +1,8 @@
 /*
  * The tables that samples of a pprof profile refer to: strings, functions, locations in the code,
  * and mappings (files). A row is written when it is first needed, but for mappings: these are
- * written at the end, when it is known what names they have.
+ * written at the end, when it is known what names they have. Numbers are positions: 1 is the first
+ * row. Mapping 1 is the program's own file, if that is known: pprof takes it for the profile's.
  */
 #ifndef MALLOW_REPORT_EXPORT_PPROF_TABLES_H
 #define MALLOW_REPORT_EXPORT_PPROF_TABLES_H
@@ -70,13 +71,13 @@ struct err *pprof_tables_string(struct pprof_tables *tables, const char *text, u
 /* *ret: the number of a frame's location, which has the functions inlined there. */
 struct err *pprof_tables_location(struct pprof_tables *tables, uint32_t frame, uint64_t *ret);
 
-/* *ret: the number of a location that stands for a stack without frames. */
-struct err *pprof_tables_no_stack(struct pprof_tables *tables, uint64_t *ret);
-
 /*
- * Writes the mappings. The program's own file is first: pprof takes the first one for the
- * profile's.
+ * Writes a location that stands for no code, such as that of a stack without frames. *ret: its
+ * number.
  */
+struct err *pprof_tables_word(struct pprof_tables *tables, const char *word, uint64_t *ret);
+
+/* Writes the mappings, in the order of their numbers. */
 struct err *pprof_tables_finish(struct pprof_tables *tables);
 
 #endif

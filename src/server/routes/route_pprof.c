@@ -12,11 +12,14 @@ static struct err *put_profile(struct dataset *dataset, const struct dataset *si
 			       struct reply *reply)
 {
 	cleanup(buf_deinit) struct buf buf = BUF_EMPTY;
+	const struct pprof_options options = {
+		.since = since ? since->recording : NULL,
+		.samples = PPROF_SAMPLES,
+	};
 	struct err *err;
 
 	dataset_lock(dataset);
-	err = pprof_write(&buf, dataset->recording, dataset->symbolized,
-			  since ? since->recording : NULL);
+	err = pprof_write(&buf, dataset->recording, dataset->symbolized, &options);
 	dataset_unlock(dataset);
 	if (!err)
 		err = reply_whole(reply, &buf);

@@ -10,6 +10,7 @@
 #include "hosted/file_name.h"
 #include "report/export/export_format.h"
 #include "report/export/flamegraph.h"
+#include "report/export/pprof.h"
 #include "report/words/format.h"
 #include "server/page/html_file.h"
 #include "server/routes/route.h"
@@ -111,6 +112,7 @@ static struct err *write_matching(struct request *request, struct reply *reply,
 		.symbolized = dataset->symbolized,
 		.metric = (enum metric)request->choices[PARAMETER_SITE_METRIC],
 		.nodes = HTML_FILE_NODES,
+		.samples = PPROF_SAMPLES,
 	};
 
 	if (err || reply->status)

@@ -99,7 +99,9 @@ class Profile:
     """The profile with its references resolved; whatever they name must be there, once."""
 
     def __init__(self, data):
-        profile = self.raw = Message("Profile", gzip.decompress(data))
+        plain = gzip.decompress(data)
+        profile = self.raw = Message("Profile", plain)
+        self.assert_stores_take_it(len(plain))
         self.strings = profile.string_table
         assert self.strings[0] == "" and len(set(self.strings)) == len(self.strings)
         text = self.strings.__getitem__
@@ -128,6 +130,25 @@ class Profile:
             assert len(sample.value) == len(self.types)
             self.samples.append(([self.locations[id_] for id_ in sample.location_id],
                                  dict(zip((name for name, _ in self.types), sample.value))))
+
+    def assert_stores_take_it(self, size):
+        """What Parca refuses (ValidatePprofProfile() of its normalizer), and Pyroscope by its default limits."""
+        profile = self.raw
+        for table in profile.mapping, profile.location, profile.function:
+            assert [message.id for message in table] == list(range(1, len(table) + 1))
+        assert all(0 <= location.mapping_id <= len(profile.mapping) for location in profile.location)
+        assert all(0 < line.function_id <= len(profile.function)
+                   for location in profile.location for line in location.line)
+        assert all(0 < id_ <= len(profile.location) for sample in profile.sample for id_ in sample.location_id)
+        assert all(len(sample.value) == len(profile.sample_type) for sample in profile.sample)
+        assert profile.string_table[0] == ""
+        texts = [profile.default_sample_type, *profile.comment, *(
+            getattr(message, name) for table, names in (
+                (profile.sample_type + [profile.period_type], ("type", "unit")),
+                (profile.mapping, ("filename", "build_id")), (profile.function, ("name", "system_name", "filename")))
+            for message in table for name in names)]
+        assert all(0 <= number < len(profile.string_table) for number in texts)
+        assert len(profile.sample) <= 16_000 and size <= 4 << 20
 
     @staticmethod
     def by_id(messages):

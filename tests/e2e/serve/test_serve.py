@@ -483,6 +483,10 @@ def test_profiles_of_what_changes(stepping, tmp_path, serve):
     assert status == 200
     (tmp_path / "data").write_bytes(body)
     profile = pprof_reader.read(tmp_path / "data")
+    assert 1e9 < profile.raw.duration_nanos < 60e9
+    whole = pprof_reader.Profile(server.request("/debug/pprof/heap")[2])
+    assert whole.raw.duration_nanos == 0
+    assert profile.raw.time_nanos + profile.raw.duration_nanos <= whole.raw.time_nanos
     sites = {values["alloc_objects"]: values["alloc_space"] for _, values in profile.samples
              if values["alloc_objects"]}
     assert sites == {2: 2 * 4321}

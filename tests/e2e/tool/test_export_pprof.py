@@ -86,16 +86,37 @@ def python(tool, tmp_path_factory):
     return path
 
 
+def folded(report, samples):
+    """The report as a profile has it that is to have so many samples: those with most in use, and the rest."""
+    sites = sorted((site for site in report["sites"] if any(site[field] for field in TYPES.values())),
+                   key=lambda site: (-site["leaked_bytes"], -site["total_bytes"]))
+    if len(sites) <= samples:
+        return report
+    kept, others = sites[:samples - 1], sites[samples - 1:]
+    rest = {field: sum(site[field] for site in others) for field in TYPES.values()}
+    frame = {"address": "0", "module": None, "function": "(others)", "file": None, "line": 0}
+    return {**report, "sites": [*kept, {**rest, "stack": [frame]}]}
+
+
 def test_python(tool, python):
-    report, profile = tool.report(python), export(tool, python)
-    assert_same(profile, report)
+    """Its 20,000 stacks are more than a profile has: the smallest are one sample."""
+    report, run = tool.report(python), tool("export", "--to", "pprof", "-o", python.parent / "out.pb.gz", python)
+    profile = pprof_reader.read(python.parent / "out.pb.gz")
+    others = len(report["sites"]) - 9_999
+    said = f"{others} stacks with least in use are one sample, (others) (--samples 10000)"
+    assert run.stderr == f"mallow: {said}\n" and said in profile.comments
+    assert len(profile.samples) == 10_000
+    assert [profile.sum(name) for name in TYPES] == [report[field] for field in TYPES.values()]
+    kept = [values["inuse_space"] for stack, values in profile.samples if stack[0][2] != [("(others)", None, 0, "(others)")]]
+    assert sorted(kept) == sorted(site["leaked_bytes"] for site in report["sites"])[others:]
     info = json.loads(tool("info", "--json", "--modules", python).stdout)
     info = info[0] if isinstance(info, list) else info
     modules = {(m["path"], m["build_id"] or "", int(m["start"], 16), int(m["end"], 16))
                for m in info["modules"]}
     assert profile.mappings[0][0] == info["program"] and set(profile.mappings) <= modules
-    assert abs(profile.raw.duration_nanos - info["duration_s"] * 1e9) < 2
-    assert abs(profile.raw.time_nanos / 1e9 - info["started_at"]) < 1e-3
+    # What is in use is so at a moment, the end: with a duration Parca would add it up.
+    assert profile.raw.duration_nanos == 0
+    assert abs(profile.raw.time_nanos / 1e9 - info["started_at"] - info["duration_s"]) < 1e-3
     assert any("import json" in comment for comment in profile.comments)
 
 
@@ -226,6 +247,35 @@ def test_what_changed(tool, states):
     paths[0].with_name("change.pb.gz").write_bytes(run.stdout)
     text = pprof("-top", "-unit=bytes", paths[0].with_name("change.pb.gz"))
     assert re.search(r"^ *-1000B .* before$", text, re.M)
+
+
+@pytest.mark.parametrize("samples", [1, 2, 3, 7, 8, 100])
+def test_samples_that_are_wanted(tool, tmp_path, samples):
+    """At most so many, with sums that are whole; without any that has nothing."""
+    names = ["main", *(f"f{i}" for i in range(7))]
+    made = Made(tmp_path, names)
+    for i, name in enumerate(names[1:]):
+        made.allocate(["main", name], 100 + i)
+        made.free(made.allocate(["main", name], 1000 * i))
+    made.allocate([], 5)
+    path = made.write()
+    profile, report = export(tool, path, "--samples", samples), tool.report(path)
+    assert len(profile.samples) == min(samples, 8)
+    assert_same(profile, folded(report, samples))
+    for wrong in ("0", "-1", "x"):
+        assert tool("export", "--to", "pprof", "--samples", wrong, path, check=False).returncode == 2
+    run = tool("export", "--to", "speedscope", "--samples", "5", path, check=False)
+    assert run.returncode == 2 and "--samples is not for --to speedscope" in run.stderr
+
+
+def test_changes_that_are_folded(tool, states):
+    """The largest changes are told apart, whether they rose or fell."""
+    (before, after), expected = states
+    path = before.with_name("folded.pb.gz")
+    tool("export", "--to", "pprof", "--baseline", before, "--samples", "3", "-o", path, after)
+    found = {locations[0][2][0][0]: (values["alloc_space"], values["inuse_space"])
+             for locations, values in pprof_reader.read(path).samples}
+    assert found == {"before": (0, -1000), "both": (60, 60), "(others)": (16, 9)}
 
 
 def test_nothing(tool, tmp_path):
