@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "server/data/dataset.h"
+#include "server/data/profile_source.h"
 #include "server/data/source_file.h"
 
 struct catalog;
@@ -30,6 +31,8 @@ struct catalog_options {
 	struct source_options sources;
 	bool still;     /* a recording is read once, also one that is being written */
 	bool anonymous; /* answers are without what anonymous.h takes out */
+	/* What /debug/pprof and /metrics are of; NULL: the last recording. Borrowed. */
+	const struct profile_source *profiles;
 };
 
 /* The paths are borrowed. */

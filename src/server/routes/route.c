@@ -5,6 +5,7 @@
 
 #include "analysis/filter/filter_maps.h"
 #include "base/compiler.h"
+#include "report/export/prometheus.h"
 
 #define FILTER     ROUTE_FILTER
 #define BLOCKS     ROUTE_BLOCKS
@@ -41,6 +42,7 @@
 #define HTML       "text/html; charset=utf-8"
 #define SVG        "image/svg+xml"
 #define STREAM     "text/event-stream"
+#define METRICS    PROMETHEUS_CONTENT_TYPE
 #define BYTES      "application/octet-stream"
 
 static const struct route route_table[] = {

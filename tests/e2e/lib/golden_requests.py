@@ -132,6 +132,8 @@ TARGETS = {
                     "executable=only_false&jemalloc=only_false&bytehound=only_false&size_min=4K&peak_rss_max=1",
                     "/data/last/export/maps.csv?peak_rss_min=1"],
     "pprof": ["/debug/pprof/heap", "/debug/pprof/allocs"],
+    "metrics": ["/metrics"],
+    "healthz": ["/healthz"],
     "mmaps": ["/data/last/mmaps", f"/data/{LAMP}/mmaps?strip_template_args=true",
               "/data/last/mmaps?stacks=none"],
     "maps": ["/data/last/maps?with_regions=true&with_usage_history=true&" + UNUSED,
