@@ -12,6 +12,8 @@
  *   ARCH_ACTION_HANDLER  the word of the kernel's struct sigaction that has the handler
  *   arch_mapping_flags() mmap()'s flags, as they are on most machines: recordings have these
  *   ARCH_TABLES_SEGMENT  the program header that says where the unwind tables are
+ *   ARCH_PROBE_FIRST …   the registers in which a probe has its arguments, and what notes of probes
+ *   ARCH_PROBE_MARK      write before a register's name; not defined: there are no probes
  *   ARCH_DEBUG_PLACE, ARCH_DEBUG_DISTANCE
  *                        where loaders cannot write to DT_DEBUG: tags of the place, and of its
  *                        distance, of what that would point to

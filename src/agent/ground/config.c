@@ -189,9 +189,16 @@ static void limit_depth(void)
 		config.value[SETTING_UNWINDER] = SETTING_UNWINDER_PLAIN;
 }
 
-/* CULL cannot go with SAMPLE: a block's weight depends on its size, which sums do not have. */
+#define USDT_SAMPLE (512 << 10) /* as the readers of these probes expect it */
+
+/*
+ * USDT is about samples. CULL cannot go with SAMPLE: a block's weight depends on its size, which
+ * sums do not have.
+ */
 static void choose_selection(void)
 {
+	if (config.value[SETTING_USDT] && !config.value[SETTING_SAMPLE])
+		config.value[SETTING_SAMPLE] = USDT_SAMPLE;
 	if (!config.value[SETTING_SAMPLE] || !config.value[SETTING_CULL])
 		return;
 	config.value[SETTING_CULL] = 0;

@@ -5,6 +5,7 @@
 #include "agent/ground/clock.h"
 #include "agent/live/live_count.h"
 #include "agent/live/live_hook.h"
+#include "agent/live/live_probe.h"
 #include "agent/live/live_stack.h"
 
 // Without stacks an allocation has no time. So the clock is looked at once in so many allocations.
@@ -22,8 +23,10 @@ never_inline bool live_put(struct thread *thread, struct live *live, uint64_t ad
 		process_count_loss(TRACE_LOSS_NO_MEMORY);
 		return false;
 	}
-	if (live_takes_samples())
+	if (live_takes_samples()) {
 		live_sampled_note(address, true);
+		live_probe_begin(address, size);
+	}
 	if (unlikely(stale.owner))
 		live_count_end(thread, live, &stale);
 	return true;
@@ -46,8 +49,10 @@ never_inline bool live_take(struct thread *thread, struct live *live, uint64_t a
 {
 	if (!block_table_take(&live->blocks, &thread->live->near, address, ret))
 		return false;
-	if (live_takes_samples())
+	if (live_takes_samples()) {
 		live_sampled_note(address, false);
+		live_probe_end(address);
+	}
 	return true;
 }
 

@@ -13,6 +13,7 @@
 #include "agent/ground/own_pages.h"
 #include "agent/ground/signal_bracket.h"
 #include "agent/live/live_count.h"
+#include "agent/live/live_probe.h"
 #include "agent/live/live_stack.h"
 #include "agent/live/live_sampled.h"
 #include "agent/live_blocks/live_memory.h"
@@ -223,8 +224,10 @@ static void put_back(struct thread *thread, struct live *live, struct live_taken
 
 	if (block_table_put(&live->blocks, &thread->live->near, taken->address, &taken->block,
 			    &stale)) {
-		if (live_takes_samples())
+		if (live_takes_samples()) {
 			live_sampled_note(taken->address, true);
+			live_probe_begin(taken->address, taken->block.size);
+		}
 		retract_end(thread, live, &taken->block);
 	}
 	taken->address = 0;

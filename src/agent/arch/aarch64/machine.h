@@ -12,6 +12,10 @@
  */
 #define ARCH_MAPPINGS(address) ((address) >> 46 & (address) >> 45 & 1)
 #define ARCH_KERNELS_CLOCK     "__kernel_clock_gettime"
+#define ARCH_PROBE_FIRST       "x0"
+#define ARCH_PROBE_SECOND      "x1"
+#define ARCH_PROBE_THIRD       "x2"
+#define ARCH_PROBE_MARK        ""
 
 /* 4, 16 or 64 KiB, as the kernel was built. */
 uint64_t arch_page(void);
