@@ -43,12 +43,13 @@ ROOMS = {
     "ebpf/record": "base hosted trace symbols write cfi ebpf/bpf ebpf/target ebpf/hooks ebpf",
     "ebpf/kernel": "base hosted ebpf ebpf/bpf",
     "finish": "base hosted hosted/files trace symbols coredump analysis write",
+    "push": "base hosted trace",
     "strip": "base hosted hosted/files trace symbols coredump analysis write",
     "stream": "base hosted hosted/files hosted/net trace symbols write",
     "report": "base hosted hosted/files trace symbols analysis",
     "server": "base hosted hosted/files hosted/net trace symbols analysis report",
     "cli": "base hosted hosted/files hosted/net trace settings symbols stream coredump analysis finish strip "
-           "report server ebpf ebpf/bpf ebpf/target ebpf/hooks ebpf/kernel ebpf/record write import",
+           "push report server ebpf ebpf/bpf ebpf/target ebpf/hooks ebpf/kernel ebpf/record write import",
     "agent/unwind": "base cfi",
     "launcher": "base",
 }

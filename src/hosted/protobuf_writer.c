@@ -4,6 +4,7 @@
 
 /* The wire type of a field: the low three bits of its tag. */
 #define WIRE_VARINT 0
+#define WIRE_64     1
 #define WIRE_BYTES  2
 
 static void put_tag(struct buf *buf, uint32_t field, uint32_t wire)
@@ -26,6 +27,15 @@ void protobuf_u64(struct buf *buf, uint32_t field, uint64_t value)
 		return;
 	put_tag(buf, field, WIRE_VARINT);
 	buf_varint(buf, value);
+}
+
+void protobuf_fixed64(struct buf *buf, uint32_t field, uint64_t value)
+{
+	if (!value)
+		return;
+	put_tag(buf, field, WIRE_64);
+	for (int i = 0; i < 8; i++)
+		buf_char(buf, (char)(value >> 8 * i));
 }
 
 static void put_bytes(struct buf *buf, uint32_t field, const void *data, size_t size)

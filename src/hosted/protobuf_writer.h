@@ -13,6 +13,8 @@
 
 /* Any integer type but sint; an int64 as two's complement. The default value, 0, is not written. */
 void protobuf_u64(struct buf *buf, uint32_t field, uint64_t value);
+/* A fixed64. 0 is not written. */
+void protobuf_fixed64(struct buf *buf, uint32_t field, uint64_t value);
 /* Strings and bytes. Empty ones are written, too: they count in a list. */
 void protobuf_text(struct buf *buf, uint32_t field, const char *text);
 /* A list of integers. An empty list is not written. */

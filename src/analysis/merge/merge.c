@@ -49,8 +49,6 @@ void merge_destroy(struct merge *merge)
 	free(merge);
 }
 
-CLEANUP_DEFINE(struct merge *, merge_destroy);
-
 struct err *merge_create(const struct naming *naming, struct merge **ret)
 {
 	cleanup(merge_destroy_at) struct merge *merge = calloc(1, sizeof(*merge));

@@ -32,6 +32,7 @@ struct merge;
 struct err *merge_create(const struct naming *naming, struct merge **ret);
 /* Accepts NULL. */
 void merge_destroy(struct merge *merge);
+CLEANUP_DEFINE(struct merge *, merge_destroy);
 
 /* Adds a recording. One that was added already, by its id, is ignored. */
 struct err *merge_add(struct merge *merge, const char *path, recording_progress *progress,

@@ -8,8 +8,11 @@
 
 #include "base/compiler.h"
 #include "cli/cli.h"
+#include "cli/live/live_http.h"
+#include "cli/live/live_push.h"
 #include "cli/live/live_report.h"
 #include "cli/live/live_watch.h"
+#include "cli/options/access_options.h"
 #include "cli/options/live_options.h"
 #include "cli/options/log_option.h"
 #include "cli/options/options.h"
@@ -20,12 +23,38 @@
 #include "cli/run/run_program.h"
 #include "cli/run/run_stream.h"
 #include "hosted/cleanup.h"
+#include "hosted/descriptors.h"
 #include "hosted/files/own_path.h"
+
+/* Option ids behind those of enum setting. */
+enum { HTTP = SETTING_COUNT, ALLOW_USER, PUSH, PUSH_INTERVAL, PUSH_HEADERS, LABEL };
 
 static const struct option_spec options_of_live[] = {
 #define SETTING_OPTIONS_OF SETTING_COMMANDS_LIVE
 #include "cli/options/setting_options.def"
+	[HTTP] = {.name = "http",
+		  .value = "ADDRESS[:PORT]",
+		  .text = "answer there while the program runs: /metrics for Prometheus, "
+			  "/debug/pprof/heap and /allocs for Alloy, Parca and go tool pprof, "
+			  "/healthz; --token-file and --insecure hold for it, too"},
+	[ALLOW_USER] = ALLOW_USER_OPTION,
+	[PUSH] = {.name = "push",
+		  .value = "STORE+URL",
+		  .text = "send what is live to a store of profiles, from time to time and at the "
+			  "end: pyroscope+https://HOST, parca+https://HOST:7070, "
+			  "otlp+https://HOST:4318, or with http"},
+	[PUSH_INTERVAL] = {.name = "push-interval",
+			   .value = "SECONDS",
+			   .text = "how often",
+			   .standard = "60"},
+	[PUSH_HEADERS] = PUSH_HEADERS_OPTION,
+	[LABEL] = LABEL_OPTION,
 };
+
+#define PUSH_INTERVAL_S 60
+
+static const struct live_http_ids http_ids = {HTTP, SETTING_TOKEN_FILE, SETTING_INSECURE,
+					      ALLOW_USER};
 
 /* What the program's settings are made of. */
 struct prepared {
@@ -109,7 +138,11 @@ static struct err *prepare_files(const struct options *options, struct live_opti
 /* What the watch calls back with. */
 struct watching {
 	const struct live_options *wanted;
-	struct run_stream *stream; /* NULL: nothing is sent */
+	struct run_stream *stream;    /* NULL: nothing is sent */
+	struct live_profile *profile; /* NULL: nobody asks */
+	struct live_http *http;       /* NULL: nobody asks over HTTP */
+	struct push_options push_options;
+	struct live_push *push; /* NULL: nothing is pushed */
 };
 
 static void note_opened(void *argument, int table, pid_t pid)
@@ -118,6 +151,11 @@ static void note_opened(void *argument, int table, pid_t pid)
 
 	if (watching->stream)
 		run_stream_add(watching->stream, table, pid);
+	if (!watching->profile)
+		return;
+	// There is a table, so the program has begun, and does not inherit the limit any more.
+	descriptors_raise();
+	live_profile_add(watching->profile, table, pid);
 }
 
 /* Makes a report that the program could not make: it was killed, or its helper failed. */
@@ -164,8 +202,49 @@ static int run_watched(const struct options *options, const char *path, char **v
 	return run_child_status(&end);
 }
 
-static int run_and_watch(const struct options *options, const char *path, const char *library,
-			 struct live_options *wanted)
+/* Begins what asks for profiles while the program runs. */
+static int start_profiles(const struct command *command, const struct options *options,
+			  struct watching *watching)
+{
+	uint64_t interval_ns = PUSH_INTERVAL_S * UINT64_C(1000000000);
+	const char *interval = options->values[PUSH_INTERVAL];
+	int status =
+		push_options_read(options, options->values[PUSH], options->values[PUSH_HEADERS],
+				  options->operands[0], &watching->push_options);
+	struct err *err;
+
+	if (status != CLI_OK)
+		return status;
+	if (!options->values[PUSH] &&
+	    (interval || options->values[PUSH_HEADERS] || options->label_count))
+		return cli_error(CLI_USAGE, "%s is about --push, which is not given",
+				 interval                        ? "--push-interval"
+				 : options->values[PUSH_HEADERS] ? "--push-headers"
+								 : "--label");
+	if (interval && !seconds_read(interval, &interval_ns))
+		return cli_error(CLI_USAGE, "--push-interval '%s' is no time: 60, or 5m", interval);
+	watching->push_options.interval_ms = interval_ns / 1000000;
+	if (!options->values[HTTP] && !options->values[PUSH])
+		return CLI_OK;
+	err = live_profile_create(&watching->profile);
+	if (err)
+		return cli_report_err(err);
+	status = live_http_start(command, options, &http_ids, watching->profile, &watching->http);
+	return status != CLI_OK ? status
+				: live_push_start(&watching->push_options, watching->profile,
+						  &watching->push);
+}
+
+static void stop_profiles(struct watching *watching)
+{
+	live_http_stop(watching->http);
+	live_push_end(watching->push);
+	live_profile_destroy(watching->profile);
+	push_options_deinit(&watching->push_options);
+}
+
+static int run_and_watch(const struct command *command, const struct options *options,
+			 const char *path, const char *library, struct live_options *wanted)
 {
 	cleanup(run_environment_deinit) struct run_environment environment = {0};
 	struct watching watching = {.wanted = wanted};
@@ -182,6 +261,12 @@ static int run_and_watch(const struct options *options, const char *path, const 
 	status = run_stream_start(options, NULL, &watching.stream);
 	if (status != CLI_OK)
 		return status;
+	status = start_profiles(command, options, &watching);
+	if (status != CLI_OK) {
+		stop_profiles(&watching);
+		run_stream_end(watching.stream);
+		return status;
+	}
 	err = live_watch_start(make_report, note_opened, &watching, &watch);
 	if (!err) {
 		err = run_environment_create(options, library, live_watch_variable(watch),
@@ -191,6 +276,7 @@ static int run_and_watch(const struct options *options, const char *path, const 
 		else
 			live_watch_end(watch, NULL, &any);
 	}
+	stop_profiles(&watching);
 	run_stream_end(watching.stream);
 	return err ? cli_report_err(err) : status;
 }
@@ -219,7 +305,7 @@ static int run_live(const struct command *command, const struct options *options
 	status = run_program_find(options->operands, library, &path);
 	if (status != CLI_OK)
 		return status;
-	return run_and_watch(&prepared.options, path, library, &wanted);
+	return run_and_watch(command, &prepared.options, path, library, &wanted);
 }
 
 const struct command_body command_live = {

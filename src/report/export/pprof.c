@@ -26,8 +26,10 @@ static const struct sample_type {
 
 /* What a sample is called that stands for many stacks. */
 #define OTHERS "(others)"
+#define ENDED  "(ended processes)"
 
 #define SAMPLE_TYPES (ARRAY_COUNT(sample_types))
+#define GO_TYPES     4
 #define SHOWN_FIRST  "inuse_space" /* METRIC_LEAKED */
 
 struct profile {
@@ -35,6 +37,7 @@ struct profile {
 	const struct pprof_options *options;
 	const struct site *sites;
 	uint32_t site_count;
+	size_t types; /* how many values a sample has */
 	bool *folded; /* of each site: it is in the sample of others; NULL: none is */
 	uint32_t others;
 	struct pprof_tables *tables;
@@ -129,10 +132,12 @@ static uint64_t duration_since(const struct recording_facts *facts, const struct
 static struct err *put_head(struct profile *profile)
 {
 	const struct recording_facts *facts = recording_facts(profile->recording);
-	uint64_t duration = duration_since(facts, profile->options->since);
+	uint64_t duration = profile->options->sites
+				    ? profile->options->duration_ns
+				    : duration_since(facts, profile->options->since);
 	struct err *err = NULL;
 
-	for (size_t i = 0; i < SAMPLE_TYPES && !err; i++)
+	for (size_t i = 0; i < profile->types && !err; i++)
 		err = put_type(profile, PROFILE_SAMPLE_TYPE, sample_types[i].name,
 			       sample_types[i].unit);
 	if (!err)
@@ -189,7 +194,7 @@ static struct err *put_sample(struct profile *profile, const struct site *site, 
 		return err;
 	protobuf_packed(&profile->message, SAMPLE_LOCATION_ID, profile->locations.items,
 			profile->locations.count);
-	protobuf_packed(&profile->message, SAMPLE_VALUE, values, SAMPLE_TYPES);
+	protobuf_packed(&profile->message, SAMPLE_VALUE, values, profile->types);
 	protobuf_message(profile->out, PROFILE_SAMPLE, &profile->message);
 	return NULL;
 }
@@ -244,6 +249,8 @@ static struct err *put_profile(struct profile *profile)
 		else if (has_sample(&profile->sites[i]))
 			err = put_sample(profile, &profile->sites[i], STACK_SUMS_NO_STACK);
 	}
+	if (!err && profile->options->ended && has_sample(profile->options->ended))
+		err = put_sample(profile, profile->options->ended, ENDED);
 	if (!err && has_sample(&others))
 		err = put_sample(profile, &others, OTHERS);
 	if (!err && profile->others && profile->options->note)
@@ -258,7 +265,8 @@ struct err *pprof_write(struct buf *buf, const struct recording *recording,
 	cleanup(profile_deinit) struct profile profile = {.recording = recording,
 							  .options = options};
 	auto_free struct site *changes = NULL;
-	struct err *err = compressor_create(COMPRESSION_GZIP, buf, &compressor);
+	struct err *err = compressor_create(options->plain ? COMPRESSION_NONE : COMPRESSION_GZIP,
+					    buf, &compressor);
 
 	if (!err && options->since)
 		err = site_change_find(recording, options->since, &changes);
@@ -267,6 +275,10 @@ struct err *pprof_write(struct buf *buf, const struct recording *recording,
 	profile.sites = recording_sites(recording, &profile.site_count);
 	if (changes)
 		profile.sites = changes;
+	if (options->sites)
+		profile.sites = options->sites;
+	// A live table does not know what was live at the peak, and what was freed at once.
+	profile.types = recording_facts(recording)->live ? GO_TYPES : SAMPLE_TYPES;
 	profile.out = compressor_input(compressor);
 	buf_init(&profile.message);
 	err = pprof_tables_create(symbolized, profile.out, &profile.tables);

@@ -10,6 +10,8 @@
  *	peak_objects, peak_space      live at the moment of the global peak
  *	temporary                     freed with no other allocation by the same thread in between
  *
+ * Of a live table there are the first four, which Go's profiles have: it does not know the others.
+ *
  * Samples have no label `bytes`, because a site's blocks have many sizes. Of too many sites those
  * with least in use are one sample, "(others)", so that sums are whole.
  */
@@ -29,9 +31,15 @@ struct pprof_options {
 	 * recording's last moment, and have none. NULL: nothing is subtracted.
 	 */
 	const struct recording *since;
-	uint64_t samples; /* the most that are written, at least 1 */
+	/* The sums that are written, one for each site of the recording; NULL: its own. */
+	const struct site *sites;
+	/* With sites: what stacks of processes have that are no more, and not in the recording. */
+	const struct site *ended;
+	uint64_t duration_ns; /* with sites: that of what they are a change since; 0: none */
+	uint64_t samples;     /* the most that are written, at least 1 */
 	/* In memory: gets a sentence for the user about what was folded; NULL: nobody asks. */
 	struct buf *note;
+	bool plain; /* not compressed */
 };
 
 /*

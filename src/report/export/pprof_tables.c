@@ -15,6 +15,7 @@
 struct mapping {
 	uint32_t id; /* 0: none yet */
 	bool named, files, lines, inlined;
+	uint64_t least, largest; /* of the addresses in it; of an import the module's are made up */
 };
 
 struct pprof_tables {
@@ -177,6 +178,10 @@ static struct err *function(struct pprof_tables *tables, const struct named_fram
 
 static void note_names(struct mapping *mapping, const struct named_frame *frames, size_t count)
 {
+	if (!mapping->largest || frames->address < mapping->least)
+		mapping->least = frames->address;
+	if (frames->address > mapping->largest)
+		mapping->largest = frames->address;
 	for (size_t i = 0; i < count; i++) {
 		mapping->named |= frames[i].has_symbol;
 		mapping->files |= frames[i].file != NULL;
@@ -260,6 +265,7 @@ static struct err *put_mapping(struct pprof_tables *tables, const struct recorde
 {
 	struct buf *message = &tables->message;
 	char build_id[HEX_ROOM(64)];
+	bool inside = mapping->least >= module->start && mapping->largest < module->end;
 	uint64_t file, build;
 	struct err *err;
 
@@ -271,8 +277,8 @@ static struct err *put_mapping(struct pprof_tables *tables, const struct recorde
 	if (err)
 		return err;
 	protobuf_u64(message, MAPPING_ID, mapping->id);
-	protobuf_u64(message, MAPPING_START, module->start);
-	protobuf_u64(message, MAPPING_LIMIT, module->end);
+	protobuf_u64(message, MAPPING_START, inside ? module->start : mapping->least);
+	protobuf_u64(message, MAPPING_LIMIT, inside ? module->end : mapping->largest + 1);
 	protobuf_u64(message, MAPPING_FILENAME, file);
 	protobuf_u64(message, MAPPING_BUILD_ID, build);
 	protobuf_u64(message, MAPPING_HAS_FUNCTIONS, mapping->named);

@@ -19,7 +19,7 @@ static void put_metric(struct buf *buf, const char *name, const char *kind, cons
 	buf_printf(buf, "mallow_%s %" PRIu64 "\n", name, value);
 }
 
-/* Writes the value of a label. Hidden characters are \xNN before they are escaped. */
+/* Writes the value of a label. What is hidden in names is \xNN or a blank, as in reports. */
 static void put_label(struct buf *buf, const char *text)
 {
 	cleanup(buf_deinit) struct buf shown = BUF_EMPTY;

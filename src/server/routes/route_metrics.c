@@ -9,10 +9,9 @@
 /* How many functions of a recording have series of their own. */
 #define FUNCTIONS 20
 
-static struct err *put_metrics(void *argument, const struct recording *recording,
-			       struct symbolized *symbolized, const struct prometheus_facts *facts)
+static struct err *put_metrics(void *argument, const struct profile_look *look)
 {
-	return prometheus_write(argument, recording, symbolized, facts);
+	return prometheus_write(argument, look->recording, look->symbolized, look->facts);
 }
 
 /* The last recording of the list. */
