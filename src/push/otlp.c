@@ -305,7 +305,7 @@ static void put_profiles(struct otlp *otlp, struct buf *scope)
 /* What the semantic conventions call our labels. */
 static const char *attribute_name(const char *label)
 {
-	static const char *const names[][2] = {{"service_name", "service.name"},
+	static const char *const names[][2] = {{"service", "service.name"},
 					       {"version", "service.version"},
 					       {"host", "host.name"},
 					       {"env", "deployment.environment.name"}};

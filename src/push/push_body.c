@@ -32,8 +32,12 @@ static void put_labels(struct json_writer *json, const struct push_profile *prof
 	json_key(json, "labels");
 	json_array(json);
 	put_label(json, "__name__", METRIC);
-	for (size_t i = 0; i < profile->label_count; i++)
-		put_label(json, profile->labels[i].name, profile->labels[i].value);
+	for (size_t i = 0; i < profile->label_count; i++) {
+		const struct push_label *label = &profile->labels[i];
+
+		put_label(json, strcmp(label->name, "service") ? label->name : "service_name",
+			  label->value);
+	}
 	json_end(json);
 }
 

@@ -17,7 +17,7 @@ struct push_profile {
 	/* The message perftools.profiles.Profile, not compressed. Numbers in it are positions. */
 	const void *pprof;
 	size_t size;
-	const struct push_label *labels; /* one of them is service_name */
+	const struct push_label *labels; /* one of them is service */
 	size_t label_count;
 };
 

@@ -13,6 +13,7 @@
 #include "report/export/export_format.h"
 #include "report/export/flamegraph.h"
 #include "report/export/pprof.h"
+#include "report/export/tables.h"
 #include "report/json/diff_json.h"
 #include "report/json/json_report.h"
 #include "report/json/live_json.h"
@@ -45,6 +46,29 @@ static struct err *write_format(struct buf *buf, const struct recording *recordi
 	};
 
 	return written->write(buf, &subject);
+}
+
+/* All tables, in one buffer. */
+static struct err *write_tables(struct buf *buf, const struct recording *recording,
+				struct symbolized *symbolized)
+{
+	static const char *const labels[] = {"service=s", "zone=a", NULL};
+	cleanup(tables_destroy_at) struct tables *tables = NULL;
+	struct buf *bufs[TABLE_COUNT];
+	const struct export_subject subject = {
+		.recording = recording,
+		.blocks = recording,
+		.symbolized = symbolized,
+		.labels = labels,
+	};
+	struct err *err;
+
+	for (int i = 0; i < TABLE_COUNT; i++)
+		bufs[i] = buf;
+	err = tables_create(bufs, &tables);
+	if (!err)
+		err = tables_add(tables, &subject);
+	return err ? err : tables_finish(tables);
 }
 
 static struct err *write_change(struct buf *buf, const struct recording *recording,
@@ -322,6 +346,7 @@ static void exports(void **state)
 			if (written->write && !may_be_empty(written))
 				fail_each(write_format, recording);
 		}
+		assert_true(fail_each(write_tables, recording) > 1000);
 		written = export_format_find("csv");
 		each_block = true;
 		fail_each(write_format, recording);

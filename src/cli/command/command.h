@@ -21,6 +21,7 @@ struct option_spec {
 	const char *choices;  /* the words allowed, separated by spaces; NULL: any word */
 	char letter;          /* 'o': -o; 0: none */
 	bool many;            /* may be given several times: options->many */
+	bool labels;          /* the same, NAME=VALUE: options->labels */
 	/* Without a value it means 1; else "=VALUE", or the next word if that is 0 or 1. */
 	bool flag;
 };

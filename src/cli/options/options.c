@@ -1,6 +1,7 @@
 #include "cli/options/options.h"
 
 #include <assert.h>
+#include <ctype.h>
 #include <errno.h>
 #include <getopt.h>
 #include <math.h>
@@ -143,16 +144,44 @@ static const char *flag_value(char **argv, int argc)
 	return word;
 }
 
+/* Adds a value to a list of the options. */
+static bool add_value(const struct option_spec *option, const char *value, const char **list,
+		      size_t *count)
+{
+	if (*count == OPTIONS_MANY_MAX) {
+		cli_error(CLI_USAGE, "more than %d times --%s is too much", OPTIONS_MANY_MAX,
+			  option->name);
+		return false;
+	}
+	list[(*count)++] = value;
+	return true;
+}
+
+/* Stores take such names alone; those with __ in front are their own. */
+static bool is_label(const char *value)
+{
+	size_t length = 0;
+
+	while (isalnum((unsigned char)value[length]) || value[length] == '_')
+		length++;
+	return length && value[length] == '=' && !isdigit((unsigned char)*value) &&
+	       strncmp(value, "__", 2) != 0;
+}
+
 static bool add_many(const struct command *command, size_t id, const char *value,
 		     struct options *options)
 {
-	if (options->many_count == OPTIONS_MANY_MAX) {
-		cli_error(CLI_USAGE, "more than %d times --%s is too much", OPTIONS_MANY_MAX,
-			  command_option(command, id)->name);
+	const struct option_spec *option = command_option(command, id);
+
+	if (option->labels && !is_label(value)) {
+		cli_error(CLI_USAGE,
+			  "--%s wants NAME=VALUE, with a name of letters, digits and _, not '%s'",
+			  option->name, value);
 		return false;
 	}
-	options->many[options->many_count++] = value;
-	return true;
+	if (option->labels)
+		return add_value(option, value, options->labels, &options->label_count);
+	return !option->many || add_value(option, value, options->many, &options->many_count);
 }
 
 /*
@@ -226,7 +255,7 @@ bool options_parse(const struct command *command, int argc, char **argv, struct 
 					     "token into a file, and give --token-file FILE");
 			return false;
 		}
-		if (command_option(command, id)->many && !add_many(command, id, optarg, ret))
+		if (!add_many(command, id, optarg, ret))
 			return false;
 		if (!optarg && command_option(command, id)->flag)
 			ret->values[id] = flag_value(argv, argc);

@@ -13,6 +13,8 @@ struct options {
 	const char *values[OPTIONS_MAX];        /* NULL: not given; "": given, without a value */
 	const char *many[OPTIONS_MANY_MAX + 1]; /* all values of that option, ended by NULL */
 	size_t many_count;
+	const char *labels[OPTIONS_MANY_MAX + 1]; /* the same of LABEL_OPTION */
+	size_t label_count;
 	char **operands; /* the words behind the options */
 	int operand_count;
 };

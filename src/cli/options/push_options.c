@@ -1,6 +1,5 @@
 #include "cli/options/push_options.h"
 
-#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -41,31 +40,17 @@ static struct err *add_label(struct push_options *options, const char *name, siz
 	return label->name && label->value ? NULL : err_no_memory();
 }
 
-/* Stores take names of letters, digits and _; those with __ in front are their own. */
-static struct err *read_label(struct push_options *options, const char *text)
-{
-	size_t length = 0;
-
-	while (isalnum((unsigned char)text[length]) || text[length] == '_')
-		length++;
-	if (!length || text[length] != '=' || !text[length + 1] || isdigit((unsigned char)*text) ||
-	    !strncmp(text, "__", 2))
-		return err_create("--label '%s' is no NAME=VALUE with a name of letters, digits "
-				  "and _",
-				  text);
-	return add_label(options, text, length, text + length + 1);
-}
-
 static struct err *read_labels(const struct options *options, const char *program,
 			       struct push_options *ret)
 {
 	char host[256] = "";
 	struct err *err = NULL;
 
-	for (size_t i = 0; !err && i < options->many_count; i++)
-		err = read_label(ret, options->many[i]);
-	if (!err && !has_label(ret, "service_name"))
-		err = add_label(ret, "service_name", 12, file_name(program));
+	for (size_t i = 0; !err && i < options->label_count; i++)
+		err = add_label(ret, options->labels[i], strcspn(options->labels[i], "="),
+				strchr(options->labels[i], '=') + 1);
+	if (!err && !has_label(ret, "service"))
+		err = add_label(ret, "service", 7, file_name(program));
 	if (!err && !has_label(ret, "host") && gethostname(host, sizeof(host) - 1) == 0 && *host)
 		err = add_label(ret, "host", 4, host);
 	return err;

@@ -12,15 +12,6 @@
 			"or X-Scope-OrgID"                                                         \
 	}
 
-#define LABEL_OPTION                                                                               \
-	{                                                                                          \
-		.name = "label", .value = "NAME=VALUE",                                            \
-		.text = "a label of what is pushed, such as version=1.2 or env=prod; "             \
-			"service_name is the program's and host this machine's name, unless "      \
-			"given; may be given many times",                                          \
-		.many = true                                                                       \
-	}
-
 struct push_options {
 	struct push_target target; /* url NULL: nothing is to be pushed */
 	char **headers;            /* NULL: none; ended by NULL */
@@ -32,8 +23,9 @@ struct push_options {
 void push_options_deinit(struct push_options *options);
 
 /*
- * Reads the place, the file of headers (NULL: none) and the labels (options->many), and opens what
- * sends. program: its path. The exit status, and an error was printed, unless it is CLI_OK.
+ * Reads the place, the file of headers (NULL: none) and the labels, and opens what sends: service
+ * is the name of the program, whose path this is, and host this machine's, unless a label says. The
+ * exit status, and an error was printed, unless it is CLI_OK.
  */
 int push_options_read(const struct options *options, const char *place, const char *headers,
 		      const char *program, struct push_options *ret);

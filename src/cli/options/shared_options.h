@@ -65,6 +65,14 @@ bool csv_option_raw(const struct options *options, size_t id);
  */
 bool debug_symbols_check(const struct options *options);
 
+#define LABEL_OPTION                                                                               \
+	{                                                                                          \
+		.name = "label", .value = "NAME=VALUE",                                            \
+		.text = "what the run is called in a store: `service`, else the program's name, "  \
+			"`version`, and any others; may be given many times",                      \
+		.labels = true                                                                     \
+	}
+
 #define METRIC(NAME, name, field, unit, text) " " name
 /* " peak leaked …": +1 skips the first space. */
 static const char metric_names[] =

@@ -33,7 +33,8 @@ enum {
 	SAMPLES,
 	SOURCES,
 	ANONYMOUS,
-	BLOCKS
+	BLOCKS,
+	LABEL
 };
 
 static const struct option_spec options_of_export[] = {
@@ -49,7 +50,7 @@ static const struct option_spec options_of_export[] = {
 		    .letter = 'o',
 		    .value = "FILE",
 		    .text = "file to write instead of standard output; compressed if its name "
-			    "ends in .gz or .zst"},
+			    "ends in .gz or .zst; of parquet a folder"},
 	[MERGE] = {.name = "merge",
 		   .text = "all recordings, or those of a directory, as one: see report"},
 	[FOLD] = {.name = "fold",
@@ -84,6 +85,7 @@ static const struct option_spec options_of_export[] = {
 		       .text = "in html: without paths (but for their last parts), arguments and "
 			       "the host's name"},
 	[BLOCKS] = {.name = "blocks", .text = "in csv: a row for each allocation"},
+	[LABEL] = LABEL_OPTION,
 };
 
 static const int exclusive[][2] = {
@@ -232,15 +234,17 @@ static const struct option_spec *find_useless(const struct export_format *export
 	} special[] = {
 		{METRIC, exporter->of_metric},
 		{FOLD, exporter->of_stacks},
-		{MERGE, !exporter->of_blocks && !exporter->of_page && !exporter->of_process},
+		{MERGE, !exporter->of_blocks && !exporter->of_page && !exporter->of_process &&
+				!exporter->of_folder},
 		{BASELINE, exporter->of_diffs},
 		{SHOW, exporter->of_metric && exporter->of_diffs},
-		{BYTES, !exporter->of_page},
+		{BYTES, !exporter->of_page && !exporter->of_folder},
 		{NODES, exporter->of_nodes},
 		{SAMPLES, strcmp(exporter->name, "pprof") == 0},
 		{SOURCES, exporter->of_page},
 		{ANONYMOUS, exporter->of_page},
 		{BLOCKS, strcmp(exporter->name, "csv") == 0},
+		{LABEL, exporter->of_folder},
 	};
 
 	for (size_t i = 0; i < ARRAY_COUNT(special); i++)
@@ -265,15 +269,23 @@ static bool check_options(const struct export_format *exporter, const struct opt
 	return false;
 }
 
-/* false: bytes that are no text would go to a terminal; an error was printed. */
+/*
+ * false: bytes that are no text would go to a terminal, or files to standard output; an error was
+ * printed.
+ */
 static bool check_output(const struct export_format *exporter, const struct options *options)
 {
 	const char *path = options->values[OUTPUT];
-	bool text = !exporter->binary || (path && strcmp(path, "-") != 0) || !isatty(STDOUT_FILENO);
 
-	if (!text)
+	if (path && strcmp(path, "-") != 0)
+		return true;
+	if (exporter->of_folder)
+		cli_error(CLI_USAGE, "--to %s writes files into a folder: -o DIR", exporter->name);
+	else if (exporter->binary && isatty(STDOUT_FILENO))
 		cli_error(CLI_USAGE, "--to %s is no text for a terminal: -o FILE", exporter->name);
-	return text;
+	else
+		return true;
+	return false;
 }
 
 /* false: a condition is about paths, which are not there any more; an error was printed. */
@@ -303,6 +315,7 @@ static int run_export(const struct command *command, const struct options *given
 		.subject.exact = options->values[BYTES] != NULL,
 		.subject.fold = options->values[FOLD] ? TREE_FOLDED : TREE_WHOLE,
 		.subject.each_block = options->values[BLOCKS] != NULL,
+		.subject.labels = options->labels,
 	};
 	int status;
 

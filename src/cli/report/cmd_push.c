@@ -3,6 +3,7 @@
 #include "cli/cli.h"
 #include "cli/options/moment_operand.h"
 #include "cli/options/push_options.h"
+#include "cli/options/shared_options.h"
 #include "cli/recordings/loaded.h"
 #include "hosted/cleanup.h"
 #include "report/export/pprof.h"

@@ -4,7 +4,7 @@
 
 #include "analysis/aggregate/aggregate.h"
 #include "cli/cli.h"
-#include "cli/output/output.h"
+#include "cli/output/output_folder.h"
 #include "cli/output/terminal.h"
 #include "cli/recordings/file_kind.h"
 #include "cli/serve/serving.h"
@@ -121,6 +121,33 @@ static struct err *check_known(const struct export_format *format, struct export
 				 : NULL;
 }
 
+struct err *exporter_write_tables(const char *path, exporter_add *add, void *argument)
+{
+	cleanup(tables_destroy_at) struct tables *tables = NULL;
+	struct output_folder folder = {0};
+	struct buf *bufs[TABLE_COUNT];
+	const char *names[TABLE_COUNT];
+	struct err *err;
+
+	for (int i = 0; i < TABLE_COUNT; i++) {
+		names[i] = table_info(i).file;
+		bufs[i] = &folder.files[i].buf;
+	}
+	err = output_folder_open(path, names, TABLE_COUNT, &folder);
+	if (!err)
+		err = tables_create(bufs, &tables);
+	if (!err)
+		err = add(argument, tables);
+	if (!err)
+		err = tables_finish(tables);
+	return output_folder_close(&folder, err);
+}
+
+static struct err *add_subject(void *subject, struct tables *tables)
+{
+	return tables_add(tables, subject);
+}
+
 struct err *exporter_write(const struct export_format *format, const char *path,
 			   const struct export_subject *subject, const struct html_export *html)
 {
@@ -129,6 +156,8 @@ struct err *exporter_write(const struct export_format *format, const char *path,
 	struct output output;
 	struct err *err = check_known(format, &noted);
 
+	if (!err && format->of_folder)
+		return exporter_write_tables(path, add_subject, &noted);
 	if (!err)
 		err = output_open(path, &output);
 	if (err)

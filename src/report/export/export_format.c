@@ -106,7 +106,9 @@ static struct err *write_csv(struct buf *buf, const struct export_subject *subje
 #define write_dhat       dhat_write
 
 /* The room of the page is not below this one: whoever exports it calls html_file_write(). */
-#define write_html NULL
+#define write_html    NULL
+/* It is several files. */
+#define write_parquet NULL
 
 static const struct export_format formats[] = {
 #define EXPORTER(name_, menu, ending, text, ...)                                                   \

@@ -23,9 +23,10 @@ struct export_subject {
 	enum diff_show show;
 	const char *moments[DIFF_SIDES]; /* of the diff, as typed; NULL: the whole run */
 	bool exact;
-	bool each_block;  /* csv: rows are blocks */
-	uint64_t nodes;   /* --nodes */
-	uint64_t samples; /* --samples */
+	bool each_block;           /* csv: rows are blocks */
+	uint64_t nodes;            /* --nodes */
+	uint64_t samples;          /* --samples */
+	const char *const *labels; /* "NAME=value", ended by NULL; NULL: none. For tables */
 	/* In memory: gets a sentence for the user about what is not in the file; NULL: nobody asks.
 	 */
 	struct buf *note;
@@ -44,7 +45,9 @@ struct export_format {
 	bool of_diffs;    /* it can show what changed */
 	bool of_page;     /* it is the web interface, which the server's room writes */
 	bool of_process;  /* its addresses are those of one process */
-	/* NULL: of_page. An error: no memory, or the subject has not what the format is about. */
+	bool of_folder;   /* it is files in a folder: tables.h; they have labels */
+	/* NULL: of_page or of_folder. An error: no memory, or the subject has not what the format
+	 * is about. */
 	struct err *(*write)(struct buf *buf, const struct export_subject *subject);
 };
 

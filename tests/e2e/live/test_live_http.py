@@ -433,7 +433,7 @@ def test_what_is_no_place(mallow, program, tmp_path):
     headers.write_text("no header\n")
     for options, said in ((["--push", "http://x"], "is no place to push to"),
                           (["--push", "parca+https://u:p@x"], "a password in a URL is seen by everybody"),
-                          (["--push", "parca+http://x", "--label", "a-b=1"], "--label 'a-b=1' is no NAME=VALUE"),
+                          (["--push", "parca+http://x", "--label", "a-b=1"], "--label wants NAME=VALUE, with a name of letters, digits and _, not 'a-b=1'"),
                           (["--push", "parca+http://x", "--push-interval", "x"], "is no time"),
                           (["--push", "parca+http://x", "--push-headers", headers], "a line is no header")):
         run = subprocess.run([mallow, "live", *map(str, options), program], capture_output=True, text=True,
@@ -457,7 +457,7 @@ def test_push_of_a_recording(mallow, tool, program, store, tmp_path):
     assert profile.sum("alloc_space") == report["total_bytes"] and profile.sum("inuse_space") == report["leaked_bytes"]
     packed = tmp_path / "r.pb.gz"
     tool("export", "--to", "pprof", "-o", packed, recording)
-    tool("push", packed, f"parca+http://{here.place}", "--label", "service_name=other")
+    tool("push", packed, f"parca+http://{here.place}", "--label", "service=other")
     again, labels, _ = profile_of(here.requests[1])
     assert labels["service_name"] == "other" and again.sum("alloc_space") == report["total_bytes"]
     run = tool("push", recording, f"parca+http://{here.place}", check=False)

@@ -79,11 +79,11 @@ def test_no_command(mallow):
     (["report"], "'report' needs a recording, and none of yours is here: mallow report [OPTION…] [RECORDING|DIRECTORY…]"),
     (["export", "--to", "collapsed", "x", "y"],
      "'export' takes one recording only, 'y' is too much"),
-    (["export", "x"], "'export' needs --to FORMAT: one of html flamegraph collapsed heaptrack pprof speedscope firefox massif callgrind dhat csv replay frames"),
+    (["export", "x"], "'export' needs --to FORMAT: one of html flamegraph collapsed heaptrack pprof speedscope firefox massif callgrind dhat csv replay frames parquet"),
     (["export", "--to", "flamgraph", "x"],
      "unknown format 'flamgraph': did you mean 'flamegraph'?"),
     (["export", "--to", "gif", "x"],
-     "unknown format 'gif': one of html flamegraph collapsed heaptrack pprof speedscope firefox massif callgrind dhat csv replay frames is wanted"),
+     "unknown format 'gif': one of html flamegraph collapsed heaptrack pprof speedscope firefox massif callgrind dhat csv replay frames parquet is wanted"),
     (["info"], "'info' needs a recording, and none of yours is here: mallow info [OPTION…] [RECORDING|DIRECTORY…]"),
     (["run"], "'run' needs a program: mallow run [OPTION…] [--] PROGRAM [ARG…]"),
     (["run", "--dpeth", "3", "true"], "unknown option '--dpeth' of 'run': did you mean '--depth'?"),
@@ -118,8 +118,8 @@ def test_help_lists_what_exists(mallow, tmp_path):
     assert overview.returncode == 0 and overview.stderr == ""
     commands = re.findall(r"^  ((?:[a-z]+ )+) +\S", overview.stdout, re.M)
     commands = [command.strip() for command in commands]
-    assert commands == ["run", "live", "top", "attach", "memleak", "report", "diff", "export", "push", "check", "serve", "gather", "core", "info", "finish",
-                        "import", "strip", "trace dump"]
+    assert commands == ["run", "live", "top", "attach", "memleak", "report", "diff", "export", "push", "check", "serve", "gather", "core", "info",
+                        "finish", "import", "strip", "trace dump"]
     for command in commands:
         run = mallow_run(mallow, *command.split(), "--help")
         assert run.returncode == 0 and run.stderr == ""
@@ -918,8 +918,8 @@ def test_pager(mallow, made):  # noqa: F811
 
 def test_bash_completion(mallow):
     script = made_from_tables(mallow, "mallow.bash")
-    assert completions(script, "mallow", "") == ["run", "live", "top", "attach", "memleak", "report", "diff", "export", "push", "check",
-                                                 "serve", "gather", "core", "info", "finish", "import", "strip", "trace", "help", "--help", "--version"]
+    assert completions(script, "mallow", "") == ["run", "live", "top", "attach", "memleak", "report", "diff", "export", "push",
+                                                 "check", "serve", "gather", "core", "info", "finish", "import", "strip", "trace", "help", "--help", "--version"]
     assert completions(script, "mallow", "help", "re") == ["report"]
     assert completions(script, "mallow", "trace", "") == ["dump"]
     assert completions(script, "mallow", "report", "--to") == ["--top", "--to"]
