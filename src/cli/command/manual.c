@@ -1,8 +1,8 @@
 /*
  * Prints texts made from the tables of commands and options. At build time: `manual man` the man
  * page, `manual bash`, `manual zsh` and `manual fish` the completions. By hand: `manual filter` the
- * table in docs/filter.md. It is linked with the tool's objects, so it cannot differ from what the
- * tool accepts.
+ * table in docs/filter.md, `manual tables` those in docs/sql.md. It is linked with the tool's
+ * objects, so it cannot differ from what the tool accepts.
  */
 #include <stdio.h>
 #include <string.h>
@@ -10,6 +10,7 @@
 #include "analysis/filter/filter.h"
 #include "cli/command/command.h"
 #include "cli/command/completion.h"
+#include "report/export/tables.h"
 
 /*
  * Writes text of a man page. Backslashes, hyphens and leading dots mean something to roff, so they
@@ -144,6 +145,23 @@ static void put_filter_table(void)
 	}
 }
 
+/* The list of tables in docs/sql.md. */
+static void put_tables(void)
+{
+	for (enum table table = 0; table < TABLE_COUNT; table++) {
+		struct table_info info = table_info(table);
+
+		printf("%s### %s\n\nA row is %s.\n\n| column | type | |\n|---|---|---|\n",
+		       table ? "\n" : "", info.name, info.text);
+		for (size_t i = 0; i < info.column_count; i++) {
+			printf("| `%s` | %s | ", info.columns[i].name,
+			       info.columns[i].type == PARQUET_TEXT ? "text" : "integer");
+			put_cell(info.texts[i]);
+			printf(" |\n");
+		}
+	}
+}
+
 int main(int argc, char **argv)
 {
 	if (argc == 2 && strcmp(argv[1], "man") == 0)
@@ -152,6 +170,8 @@ int main(int argc, char **argv)
 		;
 	else if (argc == 2 && strcmp(argv[1], "filter") == 0)
 		put_filter_table();
+	else if (argc == 2 && strcmp(argv[1], "tables") == 0)
+		put_tables();
 	else
 		return 2;
 	return fflush(stdout) == 0 && !ferror(stdout) ? 0 : 1;

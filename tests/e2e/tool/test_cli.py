@@ -118,7 +118,7 @@ def test_help_lists_what_exists(mallow, tmp_path):
     assert overview.returncode == 0 and overview.stderr == ""
     commands = re.findall(r"^  ((?:[a-z]+ )+) +\S", overview.stdout, re.M)
     commands = [command.strip() for command in commands]
-    assert commands == ["run", "live", "top", "attach", "memleak", "report", "diff", "export", "push", "check", "serve", "gather", "core", "info",
+    assert commands == ["run", "live", "top", "attach", "memleak", "report", "diff", "export", "push", "sql", "check", "serve", "gather", "core", "info",
                         "finish", "import", "strip", "trace dump"]
     for command in commands:
         run = mallow_run(mallow, *command.split(), "--help")
@@ -918,7 +918,7 @@ def test_pager(mallow, made):  # noqa: F811
 
 def test_bash_completion(mallow):
     script = made_from_tables(mallow, "mallow.bash")
-    assert completions(script, "mallow", "") == ["run", "live", "top", "attach", "memleak", "report", "diff", "export", "push",
+    assert completions(script, "mallow", "") == ["run", "live", "top", "attach", "memleak", "report", "diff", "export", "push", "sql",
                                                  "check", "serve", "gather", "core", "info", "finish", "import", "strip", "trace", "help", "--help", "--version"]
     assert completions(script, "mallow", "help", "re") == ["report"]
     assert completions(script, "mallow", "trace", "") == ["dump"]
