@@ -1,20 +1,25 @@
 """What other programs' formats cost: each export of a recording of clang++, its import from heaptrack's file beside
-heaptrack's own report, and `mallow strip` of a hundred million events.
+heaptrack's own report, `mallow strip` of a hundred million events, and a question of `mallow sql` to ten million blocks.
 
 Exports that show blocks read every event; what that alone takes is that of `report --size-min 0`, which shows sums of the
 blocks that a filter leaves: all."""
 import dataclasses
+import json
 import shutil
 import subprocess
 
 import measuring
 import table
 import workloads
+from place import TOP
 from profilers import BenchError
 
 EXPORTS = {"speedscope": False, "callgrind": False, "csv": False, "pprof": False, "massif": True, "dhat": True,
            "firefox": True, "heaptrack": True}        # whether blocks are read
 STRIPPED = 50_000_000
+ASKED = 10_000_000
+DUCKDB = TOP / "web/node_modules/@duckdb/node-bindings-linux-x64/libduckdb.so"
+QUESTION = "SELECT site_id, sum(size) AS bytes FROM blocks GROUP BY 1 ORDER BY 2 DESC LIMIT 10"
 
 
 @dataclasses.dataclass
@@ -24,13 +29,21 @@ class Figures:
     imports: list           # CPU seconds
     printed: list           # of heaptrack_print
     strip: tuple            # of the large recording, and how many allocations it has
+    tables: dict            # of clang's as Parquet: {"blocks", "bytes" of the files, "recording" bytes, "used": as exports}
+    asked: list             # seconds that the question takes beyond an empty one; []: no library
+
+
+def used_by(place, command, folder):
+    """What a command used that must succeed."""
+    used, _ = measuring.use_of(place, command, measuring.clean_environment({}), folder, "/dev/null", folder / "stderr")
+    if used["status"]:
+        raise BenchError(f"{command[1]}: {(folder / 'stderr').read_text()}")
+    return used
 
 
 def use_of(place, command, folder):
     """(CPU seconds, peak bytes) of a command that must succeed."""
-    used, _ = measuring.use_of(place, command, measuring.clean_environment({}), folder, "/dev/null", folder / "stderr")
-    if used["status"]:
-        raise BenchError(f"{command[1]}: {(folder / 'stderr').read_text()}")
+    used = used_by(place, command, folder)
     return used["user"] + used["system"], used["peak"]
 
 
@@ -50,6 +63,29 @@ def measure_exports(place, folder, rounds, progress):
         for name in EXPORTS:
             exports[name].append(use_of(place, [place.mallow, "export", "--to", name, "-o", folder / "out", path], folder))
     return exports, engine
+
+
+def measure_tables(place, folder, rounds, progress):
+    """The recording of clang++ as Parquet."""
+    progress("a recording of clang++ as tables")
+    path, tables = folder / "clang.mallow", folder / "tables"
+    used = [use_of(place, [place.mallow, "export", "--to", "parquet", "-o", tables, path], folder) for _ in range(rounds)]
+    said = subprocess.run([place.mallow, "info", "--json", path], capture_output=True, check=True)
+    return {"blocks": json.loads(said.stdout)["allocations"], "bytes": sum(file.stat().st_size for file in tables.iterdir()),
+            "recording": path.stat().st_size, "used": used}
+
+
+def measure_asked(place, folder, blocks, rounds, progress):
+    """Seconds that a question takes once the tables are there."""
+    if not DUCKDB.exists():
+        return []
+    progress("a large recording, asked in SQL")
+    path = folder / "asked.mallow"
+    subprocess.run([place.program("make_recording"), path, str(blocks), "20000"], check=True)
+    seconds = {query: [used_by(place, [place.mallow, "sql", "--duckdb", DUCKDB, query, path], folder)["wall"] for _ in range(rounds)]
+               for query in ("SELECT 1", QUESTION)}
+    path.unlink()
+    return [max(0.0, asked - min(seconds["SELECT 1"])) for asked in seconds[QUESTION]]
 
 
 def measure_imports(place, folder, rounds, progress):
@@ -82,15 +118,21 @@ def measure(place, progress, fast):
     folder, rounds = place.run_folder(), 1 if fast else 3
     try:
         exports, engine = measure_exports(place, folder, rounds, progress)
+        tables = measure_tables(place, folder, rounds, progress)
+        asked = measure_asked(place, folder, ASKED // 50 if fast else ASKED, rounds, progress)
         imports, printed = measure_imports(place, folder, rounds, progress)
         strip = measure_strip(place, folder, STRIPPED // 50 if fast else STRIPPED, progress)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
     rows = [[name, table.pair([cpu for cpu, _ in found]), table.megabytes(min(memory for _, memory in found))]
-            for name, found in (("sums alone", engine[False]), ("with blocks", engine[True]), *exports.items())]
+            for name, found in (("sums alone", engine[False]), ("with blocks", engine[True]), *exports.items(), ("parquet", tables["used"]))]
     lines = table.rows(["", "CPU s", "MB at most"], rows)
+    lines += ["", f"as parquet {table.megabytes(tables['bytes'])} MB, of {table.count(tables['blocks'])} blocks; "
+                  f"the recording has {table.megabytes(tables['recording'])} MB"]
+    if asked:
+        lines += [f"mallow sql, a grouped sum over {table.count(ASKED // 50 if fast else ASKED)} blocks: {table.pair(asked)} s after the export"]
     if imports:
         lines += ["", *table.rows(["", "CPU s"], [["mallow import", table.pair(imports)],
                                                   ["heaptrack_print", table.pair(printed)]])]
     lines += ["", f"strip of {table.count(strip[2])} allocations: {strip[0]:.1f} s, {table.megabytes(strip[1])} MB"]
-    return lines, Figures(exports, engine, imports, printed, strip)
+    return lines, Figures(exports, engine, imports, printed, strip, tables, asked)

@@ -33,6 +33,7 @@ ARRIVAL, SENT_CPU, SENDER_CPU, RECEIVER = 1.2, 1.03, 0.05, 20_000_000    # of re
 START_MS = 20                                         # of the tarball, and beside the ordinary build
 START_RATIO = 1.2
 BUNDLE = 40e6
+TABLES_S, ASKED_S = 2 / 3, 1                           # of a million blocks; of ten million
 EXPORT_S, EXPORT_MEMORY, IMPORT_RATIO, STRIP_MEMORY = 1.5, 300e6, 1.5, 256 << 20
 DEEP_ANSWER_S = 1                                     # of many deep stacks
 
@@ -322,6 +323,14 @@ def of_formats(converted, goals):
                {name: min(memory for _, memory in found) - engine[blocks][1]
                 for name, (found, blocks) in exports_of(converted)},
                EXPORT_MEMORY, lambda value: f"{value / 1e6:.0f} MB")
+    tables = converted.tables
+    seconds = (min(cpu for cpu, _ in tables["used"]) - engine[True][0]) / (tables["blocks"] / 1e6)
+    goals.add(seconds <= TABLES_S, f"parquet takes <= {TABLES_S:.2f} s of CPU a million blocks beyond the engine: {seconds:.2f} s")
+    goals.add(tables["bytes"] <= tables["recording"], "and is smaller than the recording: "
+              f"{tables['bytes'] / 1e6:.1f} of {tables['recording'] / 1e6:.1f} MB")
+    if converted.asked:
+        goals.add(min(converted.asked) <= ASKED_S, f"mallow sql sums ten million blocks by site in <= {ASKED_S} s after the export: "
+                                                  f"{min(converted.asked):.2f} s")
     if converted.imports:
         ratio = min(converted.imports) / min(converted.printed)
         goals.add(ratio <= IMPORT_RATIO, f"import of heaptrack's file takes <= {IMPORT_RATIO}x heaptrack_print: {ratio:.2f}x")
