@@ -21,6 +21,7 @@ enum {
 	MAX_SIZE,
 	MAX_SENDERS,
 	NO_FINISH,
+	PARQUET,
 	DEBUG_SYMBOLS,
 	SYSROOT,
 };
@@ -54,6 +55,10 @@ static const struct option_spec options_of_gather[] = {
 	[NO_FINISH] = {.name = "no-finish",
 		       .text = "leave complete recordings as they came; 'mallow finish' does the "
 			       "rest"},
+	[PARQUET] = {.name = "parquet",
+		     .value = "DIR",
+		     .text = "write each complete recording as tables, too, into the folder "
+			     "DIR/RECORDING: export --to parquet"},
 	[DEBUG_SYMBOLS] = DEBUG_SYMBOLS_OPTION,
 	[SYSROOT] = SYSROOT_OPTION,
 };
@@ -111,6 +116,7 @@ static int run_gather(const struct command *command, const struct options *optio
 				.debug_paths = options->many,
 			},
 		.no_finish = options->values[NO_FINISH],
+		.tables = options->values[PARQUET],
 	};
 	struct gathering *gathering;
 	struct gather_state state;

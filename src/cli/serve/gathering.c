@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -17,6 +18,7 @@
 #include "hosted/buf.h"
 #include "hosted/cleanup.h"
 #include "hosted/descriptors.h"
+#include "hosted/file_name.h"
 #include "hosted/now.h"
 #include "hosted/vec.h"
 #include "report/words/format.h"
@@ -28,13 +30,14 @@ extern char **environ;
 struct gathering {
 	struct gather *gather;
 	const char *const *debug_paths; /* borrowed; NULL ends the list */
-	bool terminal;
+	const char *tables;             /* borrowed */
+	bool terminal, no_finish;
 	pthread_t finisher;
 	bool has_finisher;
 	pthread_mutex_t mutex; /* of all below, and of what is printed */
 	pthread_cond_t changed;
 	bool ending;
-	VEC(char *) complete; /* paths of recordings to be finished */
+	VEC(char *) complete; /* paths of recordings to be finished, or made tables of */
 	bool shown;           /* a line of progress is on the terminal */
 	uint64_t shown_ns, shown_bytes;
 };
@@ -102,18 +105,23 @@ static void print_all(int fd)
 		fwrite(text, 1, (size_t)got, stderr);
 }
 
+#define FIRST_WORDS 6 /* of a command, in front of places for names */
+
 /*
- * Finishes a recording in a process of its own: that takes memory by the size of the recording. Its
- * errors go to our standard error.
+ * Runs a command of mallow's on a recording, in a process of its own: that takes memory by the size
+ * of the recording. Its errors go to our standard error. first: at most FIRST_WORDS, ended by NULL.
  */
-static void finish_received(const struct gathering *gathering, const char *path)
+static void run_received(const struct gathering *gathering, const char *const *first,
+			 const char *path)
 {
 	auto_close int said = memfd_create("mallow-finish", MFD_CLOEXEC);
-	const char *words[2 * OPTIONS_MANY_MAX + 5] = {"mallow", "finish"};
+	const char *words[2 * OPTIONS_MANY_MAX + FIRST_WORDS + 4] = {"mallow"};
 	posix_spawn_file_actions_t actions;
-	int number, status, count = 2;
+	int number, status, count = 1;
 	pid_t child;
 
+	while (*first)
+		words[count++] = *first++;
 	for (const char *const *place = gathering->debug_paths; place && *place; place++) {
 		words[count++] = "--sysroot"; // the same as --debug-symbols
 		words[count++] = *place;
@@ -130,12 +138,31 @@ static void finish_received(const struct gathering *gathering, const char *path)
 			     environ);
 	posix_spawn_file_actions_destroy(&actions);
 	if (number) {
-		cli_error(CLI_FAILED, "cannot finish '%s': %s", path, strerror(number));
+		cli_error(CLI_FAILED, "cannot start '%s' of '%s': %s", words[1], path,
+			  strerror(number));
 		return;
 	}
 	while (waitpid(child, &status, 0) < 0 && errno == EINTR)
 		;
 	print_all(said);
+}
+
+/* Finishes a recording, and makes its tables. */
+static void finish_received(const struct gathering *gathering, const char *path)
+{
+	auto_free char *folder = NULL;
+
+	if (!gathering->no_finish)
+		run_received(gathering, (const char *const[]){"finish", NULL}, path);
+	if (!gathering->tables)
+		return;
+	if (asprintf(&folder, "%s/%s", gathering->tables, file_name(path)) < 0) {
+		folder = NULL;
+		cli_error(CLI_FAILED, "no tables of '%s': out of memory", path);
+		return;
+	}
+	run_received(gathering,
+		     (const char *const[]){"export", "--to", "parquet", "-o", folder, NULL}, path);
 }
 
 /* Finishes what is complete, one after the other. */
@@ -197,10 +224,13 @@ struct err *gathering_key(const char *file, struct link_key *ret)
 
 struct err *gathering_start(const struct gathering_options *options, struct gathering **ret)
 {
-	struct gathering *gathering = calloc(1, sizeof(*gathering));
 	struct gather_options wanted = options->gather;
+	struct gathering *gathering;
 	struct err *err;
 
+	if (options->tables && mkdir(options->tables, 0777) < 0 && errno != EEXIST)
+		return err_create_errno(errno, "cannot make '%s'", options->tables);
+	gathering = calloc(1, sizeof(*gathering));
 	if (!gathering)
 		return err_no_memory();
 	pthread_mutex_init(&gathering->mutex, NULL);
@@ -211,7 +241,9 @@ struct err *gathering_start(const struct gathering_options *options, struct gath
 	wanted.complete = note_complete;
 	wanted.argument = gathering;
 	pthread_cond_init(&gathering->changed, NULL);
-	gathering->has_finisher = !options->no_finish &&
+	gathering->no_finish = options->no_finish;
+	gathering->tables = options->tables;
+	gathering->has_finisher = (!options->no_finish || options->tables) &&
 				  link_set_thread(&gathering->finisher, finish_all, gathering) == 0;
 	err = gather_create(&wanted, &gathering->gather);
 	if (err) {

@@ -17,6 +17,9 @@ struct gathering;
 struct gathering_options {
 	struct gather_options gather; /* say, complete and argument are not set */
 	bool no_finish;
+	/* Gets a folder of tables for each complete recording, and is made; NULL: there are none.
+	 */
+	const char *tables;
 };
 
 /* The strings of options are borrowed. */

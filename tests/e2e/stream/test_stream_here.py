@@ -12,6 +12,7 @@ import pytest
 import mallow_reader
 import mallow_sums
 from conftest import build_sample, clean_environment
+from parquet_files import Files
 from processes import wait_for
 from streams import Gather, Process, Streamed, sent_bytes
 
@@ -104,6 +105,25 @@ def test_a_file_that_is_deleted_is_not_complete(mallow, gather, tmp_path):
     gather.wait_for("somebody has deleted")
     gather.wait_for("complete: ")
     assert sent_bytes(gather.file) == (tmp_path / "own.mallow").read_bytes()
+
+
+@pytest.mark.parametrize("options", [[], ["--no-finish"]], ids=["finished", "as it came"])
+def test_tables(mallow, tool, tmp_path, options):
+    """`gather --parquet`: each recording that is complete has tables, which say what it says."""
+    with Gather(mallow, tmp_path / "gathered", "--parquet", tmp_path / "tables", *options,
+                env={"XDG_CACHE_HOME": str(tmp_path / "cache")}) as gathered:
+        for count in 1000, 2000:
+            with Streamed(mallow, None, "--stream", f"127.0.0.1:{gathered.port}", "--stream-only", cwd=tmp_path) as streamed:
+                streamed.do(str(count))
+                streamed.run.stdin.close()
+                assert streamed.wait() == 0
+        wait_for(lambda: len(list((tmp_path / "tables").glob("*/threads.parquet"))) == 2)
+        assert not [line for line in gathered.said if line.startswith("mallow:")]
+        for path in gathered.files:
+            run, = Files(tmp_path / "tables" / path.name).ask("SELECT run_id, sum(alloc_blocks)::BIGINT AS calls FROM sites GROUP BY 1")
+            assert run == {"run_id": (said := tool.report(path))["id"], "calls": said["calls"]}
+    run = tool("gather", "--parquet", tmp_path / "none" / "x", check=False)
+    assert run.returncode and "cannot make" in run.stderr
 
 
 def test_a_live_table(mallow, gather, tmp_path, tool):
