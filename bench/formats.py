@@ -4,9 +4,11 @@ heaptrack's own report, `mallow strip` of a hundred million events, and a questi
 Exports that show blocks read every event; what that alone takes is that of `report --size-min 0`, which shows sums of the
 blocks that a filter leaves: all."""
 import dataclasses
+import http.server
 import json
 import shutil
 import subprocess
+import threading
 
 import measuring
 import table
@@ -31,6 +33,7 @@ class Figures:
     strip: tuple            # of the large recording, and how many allocations it has
     tables: dict            # of clang's as Parquet: {"blocks", "bytes" of the files, "recording" bytes, "used": as exports}
     asked: list             # seconds that the question takes beyond an empty one; []: no library
+    pushed: list            # CPU seconds of mallow push
 
 
 def used_by(place, command, folder):
@@ -88,6 +91,36 @@ def measure_asked(place, folder, blocks, rounds, progress):
     return [max(0.0, asked - min(seconds["SELECT 1"])) for asked in seconds[QUESTION]]
 
 
+class Sink(http.server.BaseHTTPRequestHandler):
+    """A store that takes everything."""
+    protocol_version = "HTTP/1.1"
+
+    def do_POST(self):
+        self.rfile.read(int(self.headers["Content-Length"]))
+        self.send_response(200)
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+
+    def log_message(self, *_):
+        pass
+
+
+def measure_push(place, folder, rounds, progress):
+    """CPU seconds of `mallow push` beyond opening the recording, which has 8,192 sites."""
+    progress("a recording of many sites, pushed")
+    path = folder / "sites.mallow"
+    subprocess.run([place.mallow, "run", "-o", path, "--", place.program("many_sites"), "13"], capture_output=True, check=True,
+                   env=measuring.clean_environment({}))
+    store = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Sink)
+    threading.Thread(target=store.serve_forever, daemon=True).start()
+    pushed, opened = [], []
+    for _ in range(5 * rounds):
+        pushed.append(use_of(place, [place.mallow, "push", path, f"pyroscope+http://127.0.0.1:{store.server_address[1]}"], folder)[0])
+        opened.append(use_of(place, [place.mallow, "info", "--json", path], folder)[0])
+    store.shutdown()
+    return [max(0.0, cpu - min(opened)) for cpu in pushed]
+
+
 def measure_imports(place, folder, rounds, progress):
     """CPU seconds of mallow import and of heaptrack_print, in turn."""
     if not shutil.which("heaptrack_print"):
@@ -119,6 +152,7 @@ def measure(place, progress, fast):
     try:
         exports, engine = measure_exports(place, folder, rounds, progress)
         tables = measure_tables(place, folder, rounds, progress)
+        pushed = measure_push(place, folder, rounds, progress)
         asked = measure_asked(place, folder, ASKED // 50 if fast else ASKED, rounds, progress)
         imports, printed = measure_imports(place, folder, rounds, progress)
         strip = measure_strip(place, folder, STRIPPED // 50 if fast else STRIPPED, progress)
@@ -131,8 +165,9 @@ def measure(place, progress, fast):
                   f"the recording has {table.megabytes(tables['recording'])} MB"]
     if asked:
         lines += [f"mallow sql, a grouped sum over {table.count(ASKED // 50 if fast else ASKED)} blocks: {table.pair(asked)} s after the export"]
+    lines += [f"mallow push of 8,192 sites: {table.pair([1e3 * cpu for cpu in pushed])} ms of CPU beyond opening the recording"]
     if imports:
         lines += ["", *table.rows(["", "CPU s"], [["mallow import", table.pair(imports)],
                                                   ["heaptrack_print", table.pair(printed)]])]
     lines += ["", f"strip of {table.count(strip[2])} allocations: {strip[0]:.1f} s, {table.megabytes(strip[1])} MB"]
-    return lines, Figures(exports, engine, imports, printed, strip, tables, asked)
+    return lines, Figures(exports, engine, imports, printed, strip, tables, asked, pushed)
