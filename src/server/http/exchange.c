@@ -352,7 +352,10 @@ static struct err *refuse_request(const struct exchange_context *context, struct
 			reply, MHD_HTTP_FORBIDDEN,
 			"this server serves its own user alone: others need a token, and "
 			"it was started without (--token-file, or --allow-user)");
-	if (!security_host(security, host))
+	// Who knows the token was not led here by a page: scrapers call a machine by any name.
+	if (!security_host(security, host) &&
+	    !(security_is_host(host) && security->token &&
+	      security_token(security, head_field(connection, "Authorization"))))
 		return reply_refuse(reply, MHD_HTTP_FORBIDDEN,
 				    "this is not the host that was asked for: say %s",
 				    context->address);

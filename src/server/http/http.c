@@ -183,8 +183,9 @@ static struct err *start_daemon(struct http_server *server, int fd)
 		MHD_OPTION_UNESCAPE_CALLBACK, keep_as_it_is, NULL, MHD_OPTION_NOTIFY_COMPLETED,
 		exchange_end, &server->context, MHD_OPTION_NOTIFY_CONNECTION, notify_connection,
 		server, MHD_OPTION_CONNECTION_LIMIT, connections,
-		// One address cannot take all connections.
-		MHD_OPTION_PER_IP_CONNECTION_LIMIT, connections / 2,
+		// One address cannot take all connections; strangers, who may have the same one,
+		// get fewer.
+		MHD_OPTION_PER_IP_CONNECTION_LIMIT, connections - connections / 4,
 		MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)HEAD_MAX, MHD_OPTION_STRICT_FOR_CLIENT,
 		(int)head_is_checked_by_library(), MHD_OPTION_END);
 	return server->daemon ? NULL

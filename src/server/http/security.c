@@ -35,6 +35,13 @@ static bool is_address(const char *name)
 	return inet_pton(AF_INET, name, &address) == 1 || inet_pton(AF_INET6, name, &address) == 1;
 }
 
+bool security_is_host(const char *host)
+{
+	char name[256];
+
+	return host && split_host(host, name);
+}
+
 bool security_host(const struct security *security, const char *host)
 {
 	static const char *const own[] = {"localhost", "127.0.0.1", "::1"};

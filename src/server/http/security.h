@@ -27,6 +27,9 @@ struct security {
  */
 bool security_host(const struct security *security, const char *host);
 
+/* Whether it is a host, with a port or without. NULL: it is not. */
+bool security_is_host(const char *host);
+
 /* Compares in a time that does not tell how much of the secret was right. */
 bool security_equal(const char *secret, const char *given, size_t length);
 

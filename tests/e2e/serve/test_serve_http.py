@@ -206,9 +206,11 @@ def test_a_token(example, serve):
     for headers in ({"Authorization": "Bearer s3cret-of-twenty-one"}, {"Authorization": "bearer s3cret-of-twenty-one"},
                     {"Cookie": cookie}, {"Cookie": f"a=b; {cookie}; c=d"}):
         assert server.request("/list", **headers)[0] == 200
-    # Every interface: any address is right, names are not.
+    # Every interface: any address is right. Names are, too, for who sends the token, which no page of another site can.
     assert server.request("/list", Host="10.1.2.3", Authorization="Bearer s3cret-of-twenty-one")[0] == 200
-    assert server.request("/list", Host="evil.example", Authorization="Bearer s3cret-of-twenty-one")[0] == 403
+    assert server.request("/list", Host="evil.example", Authorization="Bearer s3cret-of-twenty-one")[0] == 200
+    assert server.request("/list", Host="evil.example", Cookie=cookie)[0] == 403
+    assert server.request("/", Host="evil.example")[0] == 403
 
 
 def test_a_token_that_others_can_read(mallow, example, tmp_path):
