@@ -1,6 +1,8 @@
 """mallow live --http and --push: what stores and scrapers get of a running program."""
 import os
 import re
+import shutil
+import socket
 import subprocess
 import sys
 import time
@@ -10,7 +12,7 @@ import urllib.request
 import pytest
 
 import pprof_reader
-from conftest import clean_environment, need
+from conftest import TOP, clean_environment, need
 from processes import wait_for
 from profile_store import Store, otlp_text, profile_of
 from traced_process import Target
@@ -394,6 +396,52 @@ def test_opentelemetry_reads_it(mallow, tool, program, store, tmp_path):
     report = tool.report(recording)
     assert (sums["alloc_objects"], sums["alloc_space"], sums["inuse_space"], sums["peak_space"]) == (
         report["calls"], report["total_bytes"], report["leaked_bytes"], report["peak_bytes"])
+
+
+COLLECTOR = """
+receivers: {otlp: {protocols: {http: {endpoint: "127.0.0.1:PORT"}}}}
+exporters: {debug: {verbosity: detailed}}
+service:
+  telemetry: {metrics: {level: none}}
+  pipelines: {profiles: {receivers: [otlp], exporters: [debug]}}
+"""
+
+
+@pytest.mark.long
+def test_the_collector_takes_it(mallow, tool, program, tmp_path):
+    """OpenTelemetry's own, built here in two minutes, where Go is new enough and its modules can be had."""
+    folders = os.environ["PATH"] + ":/usr/local/go/bin"
+    if not shutil.which("go", path=folders):
+        pytest.skip("go is not installed")
+    environment = {**os.environ, "PATH": folders, "GOPATH": str(tmp_path / "go"), "GOCACHE": str(tmp_path / "cache"),
+                   "GOFLAGS": "-modcacherw"}
+    (tmp_path / "build.yaml").write_text((TOP / "tests/e2e/lib/otel_collector.yaml").read_text().replace(
+        "OUTPUT", str(tmp_path / "made")))
+    for command in (["go", "install", "go.opentelemetry.io/collector/cmd/builder@v0.161.0"],
+                    [tmp_path / "go/bin/builder", "--config", tmp_path / "build.yaml"]):
+        run = subprocess.run(command, env=environment, capture_output=True, text=True, cwd=tmp_path)
+        if run.returncode:
+            pytest.skip(f"the collector cannot be built here: {run.stderr.splitlines()[-1]}")
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    (tmp_path / "run.yaml").write_text(COLLECTOR.replace("PORT", str(port)))
+    recording, said = tmp_path / "r.mallow", tmp_path / "said"
+    subprocess.run([mallow, "run", "-o", recording, program], input="keep:7\nchurn:5\n", text=True, check=True,
+                   capture_output=True, env=clean_environment())
+    with said.open("w") as output, subprocess.Popen(
+            [tmp_path / "made/otelcol", "--config", tmp_path / "run.yaml", "--feature-gates=+service.profilesSupport"],
+            stdout=output, stderr=output) as collector:
+        try:
+            wait_for(lambda: "Everything is ready" in said.read_text())
+            tool("push", recording, f"otlp+http://127.0.0.1:{port}", "--label", "version=1.2")
+            wait_for(lambda: "Profile #6" in said.read_text() and said.read_text().endswith("\n"))
+        finally:
+            collector.terminate()
+    text, report = said.read_text(), tool.report(recording)
+    assert "service.name: Str(served)" in text and "service.version: Str(1.2)" in text and "\n    keep_one\n" in text
+    sums = [sum(map(int, re.findall(r"Values: \[(\d+)\]", part))) for part in re.split(r"^Profile #", text, flags=re.M)[1:]]
+    assert sums == [report["calls"], report["total_bytes"], report["leaked_blocks"], report["leaked_bytes"],
+                    report["peak_blocks"], report["peak_bytes"], report["temporary"]]
 
 
 @pytest.mark.parametrize("answers", [[500, 429, 503], ["half"], [("late", 1.0)], [400, 400],
