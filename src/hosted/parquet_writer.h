@@ -1,12 +1,12 @@
 /*
  * Writes a table as an Apache Parquet file (https://parquet.apache.org/docs/file-format): columns
- *of 64-bit integers and of texts, each with a value in each row.
+ * of 64-bit integers and of texts, each with a value in each row.
  *
  *	PAR1 | row group | row group | … | footer | its size | PAR1
  *
  * A row group has some of the rows, and of each column the distinct values (a dictionary) and which
  * of them each row has; of integers that are mostly distinct, the values. All of it is compressed
- *by zstd. No more than one row group is in memory.
+ * by zstd. No more than one row group is in memory.
  *
  *	parquet_writer_create(&out, columns, 2, &writer);
  *	parquet_i64(writer, 5);                              row by row, the columns in their order

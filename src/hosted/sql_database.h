@@ -1,6 +1,6 @@
 /*
  * A database in memory that answers SQL: DuckDB (https://duckdb.org), by its library, which is
- *loaded when a database is opened. It reads Parquet files, and nothing else once it is locked.
+ * loaded when a database is opened. It reads Parquet files, and nothing else once it is locked.
  *
  *	sql_database_open(NULL, &database);
  *	sql_database_add(database, "sites", "/tmp/x/sites.parquet");

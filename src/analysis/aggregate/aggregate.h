@@ -7,7 +7,7 @@
  *	sums      | site 0 1 2 | site 0 1 2 3    | site 1 2 3  |
  *
  * What was allocated so far is that of the last moment. The peak is the file's; or, if the file
- *does not know it, the moment at which most was live.
+ * does not know it, the moment at which most was live.
  */
 #ifndef MALLOW_ANALYSIS_AGGREGATE_AGGREGATE_H
 #define MALLOW_ANALYSIS_AGGREGATE_AGGREGATE_H

@@ -36,7 +36,9 @@ static const struct option_spec options_of_live[] = {
 		  .value = "ADDRESS[:PORT]",
 		  .text = "answer there while the program runs: /metrics for Prometheus, "
 			  "/debug/pprof/heap and /allocs for Alloy, Parca and go tool pprof, "
-			  "/healthz; --token-file and --insecure hold for it, too"},
+			  "/healthz; the port is 9464 unless given; --token-file and --insecure "
+			  "hold "
+			  "for it, too"},
 	[ALLOW_USER] = ALLOW_USER_OPTION,
 	[PUSH] = {.name = "push",
 		  .value = "STORE+URL",

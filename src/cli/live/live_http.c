@@ -9,7 +9,7 @@
 #include "cli/serve/serving.h"
 #include "hosted/net/socket_place.h"
 
-#define PORT 9090 /* unless said: where Prometheus and its likes are used to look */
+#define PORT 9464 /* unless said; 9090 is Prometheus' own */
 
 struct live_http {
 	struct profile_source source;

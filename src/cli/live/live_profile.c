@@ -15,8 +15,6 @@
 #include "hosted/vec.h"
 #include "trace/chunk_check.h"
 
-/* How many functions have series of their own. */
-#define FUNCTIONS  20
 /* After so many new tables those of ended processes are forgotten, though nobody looks. */
 #define TIDY_EVERY 16
 /* Descriptors that are left for connections. */
@@ -201,7 +199,6 @@ static struct err *show(const struct live_profile *profile, const struct merge *
 		.resident = resident(profile),
 		.ended_calls = profile->gone_calls,
 		.ended_bytes = profile->gone_bytes,
-		.functions = FUNCTIONS,
 	};
 	cleanup(site_ledger_deinit) struct site_ledger sums = {0};
 	const struct profile_look look = {

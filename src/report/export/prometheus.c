@@ -76,7 +76,7 @@ struct err *prometheus_write(struct buf *buf, const struct recording *recording,
 	const struct report_subject subject = {.recording = recording, .symbolized = symbolized};
 	const struct recording_summary *sum = recording_summary(recording);
 	cleanup(breakdown_view_deinit) struct breakdown_view view = {
-		.by = BLOCK_GROUPS_FUNCTION, .metric = METRIC_LEAKED, .top = facts->functions};
+		.by = BLOCK_GROUPS_FUNCTION, .metric = METRIC_LEAKED, .top = PROMETHEUS_FUNCTIONS};
 	struct err *err = breakdown_view_make(&view, &subject);
 
 	if (err)

@@ -10,6 +10,7 @@
 #include "hosted/buf.h"
 
 #define PROMETHEUS_CONTENT_TYPE "text/plain; version=0.0.4; charset=utf-8"
+#define PROMETHEUS_FUNCTIONS    20 /* that are named; the rest is "(others)" */
 
 /* What the recording does not say. */
 struct prometheus_facts {
@@ -17,7 +18,6 @@ struct prometheus_facts {
 	uint64_t resident;  /* bytes of these processes; 0: not known */
 	/* Of processes that have ended: their allocations, which counters must not forget. */
 	uint64_t ended_calls, ended_bytes;
-	uint32_t functions; /* the most functions that are named; the rest is "(others)" */
 };
 
 /* recording: its sums at the end are what is live. symbolized: its names. */

@@ -6,9 +6,6 @@
 #include "server/data/profile_source.h"
 #include "server/routes/route.h"
 
-/* How many functions of a recording have series of their own. */
-#define FUNCTIONS 20
-
 static struct err *put_metrics(void *argument, const struct profile_look *look)
 {
 	return prometheus_write(argument, look->recording, look->symbolized, look->facts);
@@ -32,7 +29,6 @@ static struct err *put_last(struct request *request, struct reply *reply, struct
 			dataset->facts->alive && process_memory_read(dataset->facts->pid, &memory)
 				? memory.resident
 				: 0,
-		.functions = FUNCTIONS,
 	};
 
 	dataset_lock(dataset);
