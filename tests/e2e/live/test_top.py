@@ -228,7 +228,8 @@ def test_own_code_comes_first(mallow, agent, terminal, cache):
         f"{session} < put < put < main", f"{session} < put < put < main"]
     assert "put  cache.cpp:12 > std::make_shared<Session> < main" in found
     shown.press("Down", "Enter")
-    stack = stack_of(shown.wait("^Session::Session"))
+    # The screen is drawn from above: its fourth line comes last of those that are looked at.
+    stack = stack_of(shown.wait(r"^Session::Session[\s\S]*put \+0x[0-9a-f]+ .*cache\.cpp:12"))
     assert [re.sub(r" \+0x[0-9a-f]+ +(/.*/)?", " ", line) for line in stack[:4]] == [
         "std::vector<char>::vector … 6 frames", "Session::Session cache.cpp:7",
         "std::make_shared<Session> … 7 frames", "put cache.cpp:12"]
